@@ -40,7 +40,7 @@ fn tally(place: Processor) -> &'static Tally {
     }
 }
 
-/// Bytes and number of the matrices that are held there.
+/// Bytes and number of the matrices held on a device.
 pub fn held(place: Processor) -> (u64, u64) {
     let t = tally(place);
     (t.bytes.load(Relaxed), t.objects.load(Relaxed))
@@ -54,8 +54,8 @@ pub struct Share {
 }
 
 impl Share {
-    /// Counts a matrix of so many bytes. On the CPU this may look for garbage, as [`after_span`]
-    /// says.
+    /// Counts a matrix of `bytes` bytes. On the CPU this may start a garbage collection, see
+    /// [`after_span`].
     pub fn new(place: Processor, bytes: u64) -> Share {
         let t = tally(place);
         t.bytes.fetch_add(bytes, Relaxed);
@@ -82,28 +82,28 @@ impl Drop for Share {
     }
 }
 
-/// Bytes of host memory handed out between two looks for garbage, at least and at most: filling
-/// them takes longer than the look.
+/// Least and largest number of bytes of host memory handed out between two garbage collections.
+/// Filling that many bytes takes longer than a collection.
 const SPANS: (u64, u64) = (1 << 28, 1 << 30);
 
-/// As much as was held after the last look, within these bounds: garbage is then no more than what
-/// is in use.
+/// As many bytes as were held after the last collection, within [`SPANS`]: garbage then takes no
+/// more than what is in use.
 fn span() -> u64 {
     AFTER.load(Relaxed).clamp(SPANS.0, SPANS.1)
 }
 
-/// What was held on the CPU after the last look.
+/// Bytes held on the CPU after the last collection.
 static AFTER: AtomicU64 = AtomicU64::new(0);
 
 static SINCE: AtomicU64 = AtomicU64::new(0);
 
-/// What was held on the CPU after the last full search there.
+/// Bytes held on the CPU after the last full collection.
 static KEPT: AtomicU64 = AtomicU64::new(0);
 
-/// A GPU refuses what it has no room for, and then garbage is looked for. Host memory runs out
-/// without a word, so garbage is looked for after every [`span`] of bytes handed out: among young
-/// objects, and among all where twice as much is held as after the last time. So what is held is at
-/// most twice what is in use and two of the shortest spans.
+/// Collects garbage after every [`span`] of bytes of host memory. A GPU refuses a request that does
+/// not fit, and garbage is collected then. Host memory gives no such signal. The collection is
+/// light, and full if twice as much is held as after the last full one. So the bytes held are at
+/// most twice those in use, plus two of the shortest spans.
 fn after_span() {
     relieve(Search::Light);
     let kept = KEPT.load(Relaxed);
@@ -118,12 +118,12 @@ thread_local! {
     static RELIEF: Cell<Option<fn(Search)>> = const { Cell::new(None) };
 }
 
-/// Sets, for this thread, what looks for garbage and frees it.
+/// Sets the garbage collector of this thread.
 pub fn install(relief: fn(Search)) {
     RELIEF.with(|r| r.set(Some(relief)));
 }
 
-/// Has matrices freed that nobody refers to. Whoever calls this holds no lock that freeing takes.
+/// Frees matrices that nobody refers to. The caller must hold no lock that freeing takes.
 pub fn relieve(search: Search) {
     if let Some(relief) = RELIEF.with(Cell::get) {
         relief(search);
@@ -171,7 +171,7 @@ mod tests {
             drop(Share::new(Processor::Cpu, SPANS.0 / 2));
         }
         assert_eq!(ASKED.with(Cell::get), (4, 0));
-        // Looks are as far apart as there is memory held, and among all objects each time that has
+        // The distance of collections grows with the memory held. They are full each time that has
         // doubled.
         let kept: Vec<Share> = (0..16)
             .map(|_| Share::new(Processor::Cpu, SPANS.0))

@@ -8,13 +8,13 @@ use crate::base::interrupt;
 use crate::base::scalar::reserve;
 use crate::base::threads::{join, share, wanted};
 
-/// Entries that a loop on one thread takes between two looks at the user's wish to stop.
+/// Entries that a loop on one thread handles between two checks for interrupts.
 pub const AT_ONCE: usize = 1 << 20;
 
-/// Multiplications of each thread between two looks.
+/// Multiplications of each thread between two checks for interrupts.
 const BUSY: f64 = 1e8;
 
-/// Entries that are not cut: a part begins at a multiple of it.
+/// A part begins at a multiple of this number of entries.
 pub const UNIT: usize = 4096;
 
 /// Entries whose results are in one buffer until a device has copied them. A buffer for all entries
@@ -68,7 +68,7 @@ impl<T: Cut> Cut for Vec<T> {
     }
 }
 
-/// The first tells how many entries there are.
+/// The first of the pair tells how many entries there are.
 impl<A: Cut, B: Cut> Cut for (A, B) {
     fn count(&self) -> usize {
         self.0.count()
@@ -80,9 +80,9 @@ impl<A: Cut, B: Cut> Cut for (A, B) {
     }
 }
 
-/// Calls `f` with parts, one for each thread that `cost` multiplications an entry are worth, and
-/// joins the answers in the order of the parts by `both`. Both must be such that the cuts make no
-/// difference.
+/// Calls `f` with parts, and joins the answers by `both` in the order of the parts. The number of
+/// parts is the number of threads that `cost` multiplications per entry are worth. The result of
+/// `f` and `both` must not depend on where the parts begin.
 ///
 /// # Errors
 /// Those of `f` and `both`, and [`Error::Interrupted`](crate::base::error::Error::Interrupted).
@@ -96,8 +96,8 @@ pub fn in_parts<C: Cut, R: Send>(
     in_parts_of(UNIT, wanted(), work, cost, f, both)
 }
 
-/// As [`in_parts`], by at most so many threads. Parts begin at a multiple of `unit` entries, which
-/// is not 0.
+/// Like [`in_parts`], with at most `threads` threads. Parts begin at a multiple of `unit` entries,
+/// which is not 0.
 pub fn in_parts_of<C: Cut, R: Send>(
     unit: usize,
     threads: usize,
@@ -106,8 +106,8 @@ pub fn in_parts_of<C: Cut, R: Send>(
     f: impl Fn(C) -> Result<R> + Sync,
     both: impl Fn(R, R) -> Result<R> + Sync,
 ) -> Result<R> {
-    // Little work does not start the pool. More parts than that has threads would wait for each
-    // other between two looks.
+    // Little work does not start the pool. With more parts than threads, parts would wait for each
+    // other between two checks for interrupts.
     let threads = match share(threads, cost * work.count() as f64) {
         1 => 1,
         several => several.min(rayon::current_num_threads()),
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn every_entry_is_met_once_and_answers_keep_their_order() {
-        // Of the largest the last part comes after a look.
+        // In the largest case the last part comes after a check.
         let several = 2 * (BUSY / 1e4) as usize * rayon::current_num_threads() + 7;
         for n in [0, 1, UNIT, 3 * UNIT + 5, several] {
             let (mut single, mut double) = (vec![0u32; n], vec![vec![0u8; n]; 2]);
@@ -245,7 +245,7 @@ mod tests {
         // A separate thread, because the question stays installed.
         let stopped = std::thread::spawn(|| {
             interrupt::install(|| {
-                // So long that the next look asks again.
+                // So long that the next check asks again.
                 std::thread::sleep(Duration::from_millis(60));
                 ASKED.set(ASKED.get() + 1);
                 ASKED.get() == 3

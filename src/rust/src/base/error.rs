@@ -8,7 +8,7 @@ use std::fmt;
 pub enum Error {
     /// The leading minor of this order (1-based, as LAPACK's `info`) is not positive.
     NotPositiveDefinite { order: usize },
-    /// The same of matrix `index` (1-based) of a batch, the first with this fault.
+    /// The same for matrix `index` (1-based) of a batch, the first with this fault.
     NotPositiveDefiniteIn { index: usize, order: usize },
     /// Conjugate gradients met a vector v with `v'Av <= 0` for `argument`, a matrix (A) or the
     /// inverse of a preconditioner (M), in this iteration of column `column` (1-based) of the
@@ -39,9 +39,9 @@ pub enum Error {
     Stale { freed: bool },
     /// No such device, no driver, or a driver that refuses to start; says which.
     DeviceUnavailable { reason: String },
-    /// The operand has an entry that is NaN or infinite, where there may be none.
+    /// The operand has an entry that is NaN or infinite, and must have none.
     NonFinite,
-    /// The same of this argument, of several that an operation has.
+    /// The same for this argument of an operation with several.
     NonFiniteIn { argument: &'static str },
     /// The device has too little memory: bytes asked for, free, and in all; bytes held by matrices
     /// that outlive a call, and how many these are.
@@ -54,7 +54,7 @@ pub enum Error {
         device: usize,
     },
     /// A driver call or a kernel failed; the device may be unusable from here on. `earlier` names
-    /// the GPU that has been since a failure some calls ago.
+    /// the GPU if it failed in an earlier call.
     DeviceFailed {
         call: String,
         code: i32,
@@ -66,7 +66,7 @@ pub enum Error {
     /// The system could not open, read or write a file; says what was tried, and in the system's
     /// words why it failed.
     File { path: String, what: String },
-    /// A file that is to be made exists.
+    /// The file to be created exists.
     FileExists { path: String },
     /// A file is open elsewhere: in another process, or behind another handle of this one.
     FileInUse { path: String },
@@ -84,7 +84,8 @@ pub enum Error {
         needed: u64,
         free: u64,
     },
-    /// A function of R's was left by a jump, which goes on when the native routine has returned.
+    /// An R function was left by a jump (longjmp), which continues when the native routine has
+    /// returned.
     Jumped,
     /// The user asked to stop.
     Interrupted,
@@ -105,7 +106,8 @@ pub enum Field {
 }
 
 impl Error {
-    /// The same error of a part of a batch, which begins after `before` matrices of the whole.
+    /// The same error, from a part of a batch that begins after `before` matrices of the whole
+    /// batch.
     pub fn in_batch(self, before: usize) -> Self {
         match self {
             Error::NotPositiveDefinite { order } => Error::NotPositiveDefiniteIn {

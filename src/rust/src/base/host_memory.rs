@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 /// A copy that does not read what it overwrites.
 ///
 /// # Safety
-/// As of `copy_nonoverlapping`.
+/// As for `copy_nonoverlapping`.
 #[cfg(target_arch = "x86_64")]
 pub(crate) unsafe fn copy_past_cache(from: *const u8, to: *mut u8, bytes: usize) {
     use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
@@ -21,7 +21,7 @@ pub(crate) unsafe fn copy_past_cache(from: *const u8, to: *mut u8, bytes: usize)
             _mm_stream_si128(t.add(k * 16).cast(), v);
         }
     }
-    // Seen by others before whatever says that the copy is done.
+    // Other threads see the copy before any signal that it is done.
     _mm_sfence();
     std::ptr::copy_nonoverlapping(from.add(lines * 64), to.add(lines * 64), bytes - lines * 64);
 }
@@ -34,8 +34,8 @@ pub(crate) unsafe fn copy_past_cache(from: *const u8, to: *mut u8, bytes: usize)
 /// Bytes of a huge page.
 pub(crate) const HUGE_PAGE: usize = 2 << 20;
 
-/// Asks for huge pages where whole ones lie in this memory: the system gives them sooner than as
-/// many small ones, and whoever reads memory from end to end finds their places sooner.
+/// Asks for huge pages where whole ones fit into this memory. The system hands them out faster than
+/// small ones, and sequential reads need fewer address translations.
 ///
 /// # Safety
 /// The memory exists.
@@ -47,7 +47,7 @@ pub(crate) unsafe fn want_huge_pages(memory: *mut u8, bytes: usize) {
     );
     #[cfg(target_os = "linux")]
     if end > start {
-        // The advice changes nothing of the contents.
+        // The advice does not change the contents.
         let _ = libc::madvise(start as *mut _, end - start, libc::MADV_HUGEPAGE);
     }
     #[cfg(not(target_os = "linux"))]
@@ -56,8 +56,8 @@ pub(crate) unsafe fn want_huge_pages(memory: *mut u8, bytes: usize) {
 
 const PAGE: usize = 4096;
 
-/// The pages of memory that is to be written. The system hands them out when they are first
-/// written, and one thread alone takes longer over that than the bus over the contents.
+/// The pages of memory that will be written. The system hands them out at the first write, and one
+/// thread takes longer for that than the bus takes to transfer the contents.
 pub(crate) struct Pages {
     memory: usize,
     bytes: usize,
@@ -65,7 +65,7 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    /// Of any memory, however little; huge pages where the system gives them.
+    /// Pages of any memory, also of little; huge ones if the system has them.
     ///
     /// # Safety
     /// The memory must outlive the value.
@@ -78,8 +78,8 @@ impl Pages {
         }
     }
 
-    /// Has some more handed out, and tells which bytes: a huge page, or a part of one at the ends.
-    /// Each once. Their contents stay as they are, even while others write them.
+    /// Touches the next page, each once, and returns its bytes: a huge page, or a part of one at
+    /// the ends. The contents do not change, even if other threads write them meanwhile.
     pub(crate) fn touch_next(&self) -> Option<Range<usize>> {
         // Shares end where pages do, so that no two threads ask for the same one.
         let skew = self.memory % HUGE_PAGE;

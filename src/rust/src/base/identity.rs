@@ -9,9 +9,9 @@ pub const BYTES: usize = 16;
 
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
-/// Bytes that no other call gives. The keys of the hash come from the system's source of
-/// randomness. A forked process inherits keys and count: its number and the time tell it from its
-/// parent, and from a later process of the same number.
+/// Bytes that no other call returns. The keys of the hash come from the system's source of
+/// randomness. A forked process inherits keys and count, so its process ID and the time are hashed
+/// as well.
 pub fn fresh() -> [u8; BYTES] {
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let time = SystemTime::now()
@@ -26,7 +26,7 @@ pub fn fresh() -> [u8; BYTES] {
     bytes
 }
 
-/// As text of hexadecimal digits.
+/// The bytes as hexadecimal digits.
 pub fn text(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -29,7 +29,7 @@ pub fn install(question: fn() -> bool) {
     QUESTION.with(|q| q.set(Some(question)));
 }
 
-/// Does what is over in a moment and has to come to its end: nobody is asked meanwhile.
+/// Runs `f`, which is short and must be completed, without checks for interrupts.
 pub fn later<R>(f: impl FnOnce() -> R) -> R {
     struct Before(bool);
     impl Drop for Before {
@@ -41,12 +41,12 @@ pub fn later<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// How work that may be on several threads learns that it is to stop.
+/// A flag by which work on several threads learns that it must stop.
 #[derive(Debug, Clone, Copy)]
 pub struct Stop<'a>(Option<&'a AtomicBool>);
 
 impl Stop<'_> {
-    /// For work on the thread that began the call.
+    /// No flag: for work on the thread that began the call.
     pub const HERE: Stop<'static> = Stop(None);
 
     pub fn poll(&self) -> Result<()> {
@@ -59,8 +59,8 @@ impl Stop<'_> {
 }
 
 /// Runs long work on another thread, and polls on this one until that is done. Threads of the pool
-/// ask nobody: a step that keeps this thread waiting for them for long would not hear the user.
-/// Where there is no memory for a thread that is an error.
+/// do not poll, so a long wait for them would not notice an interrupt. An error if there is no
+/// memory for a thread.
 pub fn attended<R: Send>(work: impl FnOnce(Stop<'_>) -> Result<R> + Send) -> Result<R> {
     let wanted = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -87,9 +87,8 @@ pub fn attended<R: Send>(work: impl FnOnce(Stop<'_>) -> Result<R> + Send) -> Res
     })
 }
 
-/// Runs work that cannot be stopped on another thread. Where the user wants to stop, nobody waits
-/// for that thread, which ends by itself. It owns what it works with. For work of some seconds at
-/// most.
+/// Runs work that cannot be stopped on another thread. After an interrupt this function returns,
+/// and the thread ends by itself. The work owns its data, and takes some seconds at most.
 pub fn aside<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> Result<R> {
     let (done, over) = mpsc::channel();
     let worker = spawn::owned(move || {
@@ -111,8 +110,8 @@ pub fn aside<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> Re
     }
 }
 
-/// `Err(Interrupted)` when the user asked to stop, and an error where memory is short. Cheap enough
-/// for every panel.
+/// `Err(Interrupted)` if the user asked to stop, and an error if memory is short. Cheap enough to
+/// be called for every panel.
 pub fn poll() -> Result<()> {
     if LATER.with(Cell::get) {
         return Ok(());

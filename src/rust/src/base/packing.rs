@@ -19,10 +19,10 @@ thread_local! {
     static MADE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Beyond the buffers: what an allocator rounds up to, and small workspace.
+/// Bytes beyond the buffers, for the rounding of an allocator and small workspace.
 const SLACK: usize = 4 << 20;
 
-/// Cache of a machine that does not tell.
+/// Size of the cache if the machine does not report it.
 const UNKNOWN: usize = 32 << 20;
 
 /// Bytes that a thread's first product allocates, or more.
@@ -41,7 +41,7 @@ fn last_cache() -> usize {
     known.into_iter().flatten().max().unwrap_or(UNKNOWN)
 }
 
-/// Bytes of the first processor's cache of this level, where Linux tells them.
+/// Bytes of the first processor's cache of this level, if Linux reports them.
 fn cache(level: usize) -> Option<usize> {
     let path = format!("/sys/devices/system/cpu/cpu0/cache/index{level}/size");
     let text = std::fs::read_to_string(path).ok()?;
@@ -53,7 +53,7 @@ fn cache(level: usize) -> Option<usize> {
     digits.parse::<usize>().ok()?.checked_mul(unit)
 }
 
-/// Makes this thread's memory; false where the system has too little for it.
+/// Allocates this thread's memory; false if the system has too little.
 pub(crate) fn make() -> bool {
     // One after the other, so that no two find the same memory free.
     static ONE: Mutex<()> = Mutex::new(());

@@ -14,17 +14,17 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::Relaxed};
 
 use crate::base::error::{Error, Result};
 
-/// Bytes of a part of the reserve.
+/// Bytes of one part of the reserve.
 const PART: usize = 16 << 20;
 
 const PARTS: usize = 4;
 
-/// Bytes of the reserve: more than a call allocates infallibly between two looks for interrupts.
+/// Bytes of the reserve: more than a call allocates infallibly between two checks for interrupts.
 pub const SIZE: usize = PARTS * PART;
 
 static RESERVE: [AtomicPtr<u8>; PARTS] = [const { AtomicPtr::new(null_mut()) }; PARTS];
 
-/// Whether a call has had something of the reserve.
+/// Whether a call has used some of the reserve.
 static SHORT: AtomicBool = AtomicBool::new(false);
 
 /// Bytes of the request that was refused last.
@@ -34,8 +34,8 @@ thread_local! {
     static FALLIBLE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Address space of so many bytes that nobody has written, null where the system has none.
-/// `counted` bytes count as memory in use where the system counts what it has promised.
+/// Maps `bytes` bytes of address space, untouched; null if the system has none. If `counted`, they
+/// count as memory in use on systems that limit promised memory.
 #[cfg(unix)]
 fn map(bytes: usize, counted: bool) -> *mut u8 {
     let unreserved = if counted { 0 } else { libc::MAP_NORESERVE };
@@ -82,7 +82,7 @@ unsafe fn unmap(memory: *mut u8, bytes: usize) {
     System.dealloc(memory, Layout::from_size_align_unchecked(bytes, PAGE));
 }
 
-/// Whether the system has address space of so many bytes left, in one piece.
+/// Whether the system has `bytes` bytes of address space left, in one piece.
 pub(crate) fn is_free(bytes: usize) -> bool {
     let memory = map(bytes, false);
     if memory.is_null() {
@@ -93,8 +93,7 @@ pub(crate) fn is_free(bytes: usize) -> bool {
     true
 }
 
-/// Fills the reserve up at the beginning of a call; an error where the system has too little for
-/// it.
+/// Refills the reserve at the beginning of a call; an error if the system has too little memory.
 pub fn renew() -> Result<()> {
     for part in &RESERVE {
         if !part.load(Relaxed).is_null() {
@@ -116,12 +115,12 @@ pub fn renew() -> Result<()> {
     Ok(())
 }
 
-/// Whether the present call has had something of the reserve.
+/// Whether the present call has used some of the reserve.
 pub fn is_short() -> bool {
     SHORT.load(Relaxed)
 }
 
-/// An error where the present call has had something of the reserve.
+/// An error if the present call has used some of the reserve.
 pub fn check() -> Result<()> {
     if is_short() {
         return Err(Error::HostMemory {
@@ -131,7 +130,7 @@ pub fn check() -> Result<()> {
     Ok(())
 }
 
-/// Allocates by ways that answer a failure, which needs nothing of the reserve then.
+/// Runs an allocation that can return a failure, without use of the reserve.
 pub(crate) fn fallible<R>(allocate: impl FnOnce() -> R) -> R {
     struct Before(bool);
     impl Drop for Before {
@@ -143,7 +142,7 @@ pub(crate) fn fallible<R>(allocate: impl FnOnce() -> R) -> R {
     allocate()
 }
 
-/// Asks for what the system refused, with more and more of the reserve given back to it.
+/// Repeats a request that the system refused, after returning more and more of the reserve to it.
 #[cold]
 fn again(bytes: usize, ask: impl Fn() -> *mut u8) -> *mut u8 {
     if FALLIBLE.get() {
@@ -163,7 +162,7 @@ fn again(bytes: usize, ask: impl Fn() -> *mut u8) -> *mut u8 {
             return got;
         }
     }
-    // Another thread may have given back the last part.
+    // Another thread may have returned the last part.
     ask()
 }
 

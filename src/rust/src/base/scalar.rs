@@ -22,14 +22,14 @@ pub trait Scalar:
     + Into<f64>
     + std::fmt::Debug
 {
-    /// Ends the names of this type's kernels: `"f64"` or `"f32"`.
+    /// Suffix of the names of this type's kernels: `"f64"` or `"f32"`.
     const SUFFIX: &'static str;
     /// The unit roundoff times two: the gap above 1.
     const EPS: f64;
 
     /// R's NA stays NA: see [`NA_SINGLE`].
     fn from_f64(x: f64) -> Self;
-    /// The way back, exact.
+    /// The exact value as `f64`.
     fn to_f64(self) -> f64;
     /// `self * x + y`, rounded once.
     fn fused(self, x: Self, y: Self) -> Self;
@@ -37,14 +37,13 @@ pub trait Scalar:
     /// R's memory without a copy for `f64`; a rounded copy for `f32`.
     fn borrow_host(x: &[f64]) -> Result<Cow<'_, [Self]>>;
 
-    /// Runs `fill` on memory whose contents end in `out`: `out` itself for `f64`,
-    /// a buffer that is widened afterwards for `f32`. On error `out` holds nothing of use.
+    /// Runs `fill` on memory whose contents end in `out`: `out` itself for `f64`, a buffer that is
+    /// widened afterwards for `f32`. On error the contents of `out` are undefined.
     fn fill_host<R>(out: &mut [f64], fill: impl FnOnce(&mut [Self]) -> Result<R>) -> Result<R>;
 }
 
-/// A zeroed vector, or an error instead of an abort when memory is short and garbage was not what
-/// filled it. The system hands out its pages when they are first written, by whichever thread that
-/// is; huge ones, if it has them, where there is use for some.
+/// A zeroed vector. An error, not an abort, if memory is short even after a garbage collection. The
+/// system hands out its pages at the first write; huge ones, if it has them, for large vectors.
 pub fn try_zeroed<T: pulp::bytemuck::Zeroable>(len: usize) -> Result<Vec<T>> {
     let failed = Error::HostMemory {
         needed: (len as u64).saturating_mul(size_of::<T>() as u64),
@@ -71,7 +70,7 @@ pub fn try_zeroed<T: pulp::bytemuck::Zeroable>(len: usize) -> Result<Vec<T>> {
     }
 }
 
-/// An empty vector with room for so many entries, or an error where memory is short.
+/// An empty vector with room for `len` entries, or an error if memory is short.
 pub(crate) fn room<V>(len: usize) -> Result<Vec<V>> {
     let mut v = Vec::<V>::new();
     fallible(|| v.try_reserve_exact(len)).map_err(|_| Error::HostMemory {
@@ -98,8 +97,8 @@ pub(crate) fn filled<V: Clone>(len: usize, value: V) -> Result<Vec<V>> {
     Ok(v)
 }
 
-/// Changes every entry of `from` into one of `to`, of the same length, by several threads if there
-/// are many. The user may stop it.
+/// Converts every entry of `from` to one of `to`, of the same length, on several threads if there
+/// are many. Can be interrupted.
 fn convert<A: Copy + Sync, B: Send>(
     from: &[A],
     to: &mut [B],
@@ -134,32 +133,32 @@ fn convert<A: Copy + Sync, B: Send>(
     Ok(())
 }
 
-/// Entries between two looks at the user's wish to stop.
+/// Entries between two checks for interrupts.
 const AT_ONCE: usize = 1 << 25;
 
-/// A changed entry costs about as much as this many multiplications: mostly, the first touch of
-/// fresh memory.
+/// A converted entry costs about as much as this many multiplications, mostly for the first write
+/// of fresh memory.
 const COPY: f64 = 8.0;
 
-/// R's doubles in the other precision, entry by entry.
+/// Converts R's doubles to `T`, entry by entry.
 pub fn narrow<T: Scalar>(from: &[f64], to: &mut [T]) -> Result<()> {
     convert(from, to, T::from_f64)
 }
 
-/// The way back.
+/// Converts to R's doubles, entry by entry.
 pub fn widen<T: Scalar>(from: &[T], to: &mut [f64]) -> Result<()> {
     convert(from, to, T::to_f64)
 }
 
-/// The way back, to fresh memory.
+/// Converts to doubles in a new vector.
 pub fn widened<T: Scalar>(from: &[T]) -> Result<Vec<f64>> {
     let mut to = try_zeroed(from.len())?;
     widen(from, &mut to)?;
     Ok(to)
 }
 
-/// R tells NA from other NaN by the low 32 bits, 1954, which rounding to single precision drops. In
-/// single precision the low bits of the fraction hold that number.
+/// R distinguishes NA from other NaN by the low 32 bits, 1954, which rounding to single precision
+/// drops. In single precision the low bits of the fraction hold that number.
 const NA_PAYLOAD: u32 = 1954;
 const NA_SINGLE: f32 = f32::from_bits(0x7fc0_0000 | NA_PAYLOAD);
 const NA_DOUBLE: f64 = f64::from_bits(0x7ff0_0000_0000_0000 | NA_PAYLOAD as u64);
@@ -253,7 +252,7 @@ mod tests {
     #[test]
     fn na_stays_na_and_nan_stays_nan() {
         let low = |x: f64| x.to_bits() as u32;
-        // As R makes it, after an operation, and with a sign.
+        // NA from R, after an operation, and with a sign.
         for high in [0x7ff0_0000_u64, 0x7ff8_0000, 0xfff8_0000] {
             let na = f64::from_bits(high << 32 | 1954);
             let back = f32::from_f64(na).to_f64();

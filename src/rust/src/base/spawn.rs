@@ -22,7 +22,7 @@ pub(crate) fn scoped<'s, 'e, R: Send + 's>(
     started(|builder| builder.spawn_scoped(scope, work))
 }
 
-/// A thread that owns what it works with.
+/// A thread that owns its data.
 ///
 /// # Errors
 /// [`Error::HostMemory`] where the system has no room for it.

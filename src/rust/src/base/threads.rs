@@ -15,7 +15,7 @@ static POOL_OWNER: AtomicU32 = AtomicU32::new(0);
 /// Multiplications that keep a thread busy for longer than it takes to wake it.
 const GRAIN: f64 = 4e6;
 
-/// No machine has more threads; a larger request is a slip, with which sizes of workspace would
+/// No machine has more threads. A larger request is a mistake, and sizes of workspace would
 /// overflow.
 const MOST: usize = 1 << 12;
 
@@ -46,8 +46,8 @@ thread_local! {
     static WANTED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Sets how many threads the call that this thread begins may use, 0: the default; what was set
-/// before.
+/// Sets how many threads the call that this thread begins may use (0: the default), and returns the
+/// previous setting.
 #[cfg(feature = "r")]
 pub(crate) fn want(threads: usize) -> usize {
     WANTED.replace(threads)
@@ -107,9 +107,9 @@ fn is_started() -> bool {
     }
 }
 
-/// Starts the pool with as many threads as half of the free address space has room for, at most as
-/// many as the machine offers. Each makes what it needs for products, so that it finds it later.
-/// False where there is too little room: the next call tries again.
+/// Starts the pool. It has as many threads as fit into half of the free address space, at most as
+/// many as the machine offers. Each thread allocates its memory for products. False if there is too
+/// little memory: the next call tries again.
 fn start() -> bool {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -128,13 +128,13 @@ fn start() -> bool {
     let built = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build_global();
-    // An error without another behind it says that somebody else has started the pool.
+    // An error without a source says that other code has started the pool.
     if built.is_err_and(|e| std::error::Error::source(&e).is_some()) {
         STARTED.store(NEVER, Ordering::Release);
         return false;
     }
-    // What threads that have started took may be missing here. They wait for a call that finds
-    // more.
+    // The started threads may have taken the memory that is missing now. They wait for a call that
+    // finds more.
     let made = rayon::broadcast(|_| packing::make());
     let all = made.into_iter().all(|made| made);
     if all {
@@ -160,9 +160,8 @@ pub(crate) fn join<A: Send, B: Send>(
 /// The largest number of pieces for work that runs at the same time as a panel, and for work that
 /// follows a panel.
 ///
-/// Small pieces, as many as there are, let the panel's thread help when it is done. A pool of more
-/// threads than are wanted would put all of them to work on them, so there every wanted thread gets
-/// one.
+/// With many small pieces, the panel's thread helps when it is done. A pool with more threads than
+/// wanted would use all of them, so there is then one piece for each wanted thread.
 pub(crate) fn pieces(threads: usize) -> (usize, usize) {
     if threads < 2 {
         (1, 1)
@@ -176,9 +175,8 @@ pub(crate) fn pieces(threads: usize) -> (usize, usize) {
 /// Multiplications that take one thread a fraction of a second.
 pub(crate) const BRIEF: f64 = 2e9;
 
-/// Runs `f`, of so many multiplications, on one of the pool's threads if it is brief enough for the
-/// user not to be asked about stopping meanwhile: every [`join`] in it then finds the other threads
-/// awake.
+/// Runs `f`, of `work` multiplications, on a thread of the pool if it is too brief to need a check
+/// for interrupts. Every [`join`] in it then finds the other threads awake.
 pub(crate) fn inside<R: Send>(threads: usize, work: f64, f: impl FnOnce() -> R + Send) -> R {
     if work > BRIEF || share(threads, work) < 2 {
         return f();

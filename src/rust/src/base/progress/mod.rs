@@ -71,7 +71,7 @@ impl State {
         each.map(|(moved, before)| moved.sum() - before).sum()
     }
 
-    /// What the user is to be told now.
+    /// The report that is due now, if any.
     fn report(&mut self) -> Option<(Show, Report)> {
         let now = Instant::now();
         let elapsed = now.duration_since(self.started);
@@ -104,7 +104,7 @@ impl State {
         Some((self.show, report))
     }
 
-    /// Takes back what was shown.
+    /// Erases what was shown.
     fn hide(&mut self) {
         if self.told.take().is_some() {
             (self.show)(None);
@@ -112,7 +112,7 @@ impl State {
     }
 }
 
-/// Tells the user if it is time.
+/// Shows a report if one is due.
 fn tell(state: impl FnOnce(&mut State) -> Option<(Show, Report)>) {
     if let Some(Some((show, report))) = with(state) {
         show(Some(report));
@@ -128,14 +128,14 @@ fn with<R>(f: impl FnOnce(&mut State) -> R) -> Option<R> {
     STATE.with(|s| s.borrow_mut().as_mut().map(f))
 }
 
-/// A call under way; when it is dropped nothing is shown of it any more, and what it came in
-/// between goes on.
+/// A running call. When it is dropped, its progress is erased, and the progress of the call around
+/// it continues.
 pub struct Call {
     around: Option<State>,
 }
 
-/// A call of so many operations begins on this thread; `later` where they are queued first and done
-/// afterwards. Nothing is counted where `delay`, in seconds, or `total` is not finite.
+/// Begins a call of `total` operations on this thread. `later`: they are queued first and done
+/// afterwards. Nothing is counted if `delay`, in seconds, or `total` is not finite.
 pub fn begin(total: f64, later: bool, delay: f64, show: Show) -> Call {
     let delay = Duration::try_from_secs_f64(delay)
         .ok()
@@ -188,24 +188,24 @@ pub fn advance(flops: f64) {
     }
 }
 
-/// The operations of the call as far as they are known by now.
+/// The number of operations of the call, as known now.
 pub fn total() -> f64 {
     with(|s| s.total).unwrap_or(0.0)
 }
 
-/// A place in what a call has queued.
+/// A position in the operations that a call has queued.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mark {
     call: u64,
     queued: f64,
 }
 
-/// The operations queued up to now.
+/// The number of operations queued up to now.
 pub fn queued() -> f64 {
     with(|s| s.queued).unwrap_or(0.0)
 }
 
-/// What is queued up to now, to be handed to [`reached`].
+/// The present position, for [`reached`].
 pub fn mark() -> Mark {
     let nothing = Mark {
         call: 0,
@@ -214,10 +214,10 @@ pub fn mark() -> Mark {
     with(|s| s.mark()).unwrap_or(nothing)
 }
 
-/// All that was queued up to there is done.
+/// Reports that all operations queued up to the mark are done.
 pub fn reached(mark: Mark) {
     tell(|s| {
-        // Those of a call that was stopped, or returned early, may still be about.
+        // Marks of a call that was stopped, or returned early, may still arrive.
         if mark.call != s.call {
             return None;
         }
@@ -226,14 +226,15 @@ pub fn reached(mark: Mark) {
     });
 }
 
-/// A part of a call that counts for itself, because its steps do more than the operations it is
-/// known by: what is [`advance`]d within does not count. At its end all of it is done, or queued.
+/// A part of a call whose operations are counted as a whole, because its steps do more operations
+/// than its formula says: [`advance`] does not count within it. At its end all of it is done, or
+/// queued.
 pub struct Part {
-    /// Where it began and what it has; `None` in another part.
+    /// Its first operation and their number; `None` inside another part.
     span: Option<(f64, f64)>,
 }
 
-/// A part of so many operations begins.
+/// Begins a part of `flops` operations.
 pub fn part(flops: f64) -> Part {
     let span = with(|s| {
         if s.in_part {

@@ -14,7 +14,7 @@ fn note(report: Option<Report>) {
     SEEN.with(|s| s.borrow_mut().push(report));
 }
 
-/// What was told of work on files.
+/// The reports about work on files.
 fn on_tiles() -> Vec<OnTiles> {
     seen()
         .into_iter()
@@ -23,7 +23,7 @@ fn on_tiles() -> Vec<OnTiles> {
         .collect()
 }
 
-/// Lets the next report be due.
+/// Waits until the next report is due.
 fn later() {
     with(|s| s.told = None);
 }
@@ -225,7 +225,7 @@ fn a_call_in_steps_stays_shown_between_them() {
     moved.has_written(50);
     let call = paused.go_on();
     assert_eq!(total(), 200.0);
-    // What was taken back is shown again at once.
+    // An erased report is shown again at once.
     tick();
     assert_eq!(seen()[0].map(|r| r.share), Some(0.5));
     drop(call.pause());

@@ -8,16 +8,16 @@ use super::{begin, tell, with, Call, Show, State, STATE};
 /// What a progress report says about work on tiles.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OnTiles {
-    /// What the call is at, in a word or two.
+    /// The present phase of the call, in a word or two.
     pub phase: &'static str,
-    /// Bytes of tiles that were moved between memory for them and the file, or the matrix, that
-    /// they are of.
+    /// Bytes of tiles that were copied between the memory for tiles and the file or matrix.
     pub bytes: u64,
-    /// Whether it does nothing else, and the rate is of bytes, not of operations.
+    /// Whether the call only copies; the rate is then in bytes, not operations.
     pub copies: bool,
 }
 
-/// Bytes of tiles that any thread has read from a file, or a matrix in memory, and written there.
+/// Counters of the bytes of tiles that all threads have read from a file or matrix and written to
+/// it.
 #[derive(Debug, Default)]
 pub struct Moved {
     read: AtomicU64,
@@ -47,7 +47,7 @@ impl Moved {
     }
 }
 
-/// A call begins that moves so many bytes to or from a file, and does nothing else.
+/// Begins a call that only copies `bytes` bytes to or from a file.
 pub fn begin_copy(
     bytes: u64,
     moved: Arc<Moved>,
@@ -64,8 +64,8 @@ pub fn begin_copy(
     call
 }
 
-/// A call between two of its steps, which the host language asks for one by one. What was shown
-/// stays, until this is dropped.
+/// A call between two of its steps, which R starts one by one. What was shown stays until this is
+/// dropped.
 pub struct Paused(Option<State>);
 
 impl Call {
@@ -83,7 +83,7 @@ impl Paused {
         }
     }
 
-    /// Takes back what was shown, until there is more to show.
+    /// Erases what was shown, until the next report.
     pub fn hide(&mut self) {
         if let Some(state) = &mut self.0 {
             state.hide();
@@ -97,7 +97,7 @@ impl Drop for Paused {
     }
 }
 
-/// The call works on tiles, and is at this now.
+/// Sets the phase of a call that works on tiles.
 pub fn phase(name: &'static str) {
     with(|s| s.phase = Some(name));
 }

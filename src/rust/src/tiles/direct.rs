@@ -125,10 +125,10 @@ impl Disk {
     /// Removes the file, while it is locked where the system lets it, so that nobody has begun with
     /// it meanwhile. There is nothing to do about it where that fails.
     pub fn remove(self, path: &Path) {
-        if cfg!(windows) {
-            drop(self);
+        if cfg!(unix) {
             remove(path);
         } else {
+            drop(self);
             remove(path);
         }
     }
@@ -296,6 +296,9 @@ fn failed(name: &str, tried: &str, e: &IoError) -> Error {
 #[path = "direct_unix.rs"]
 mod system;
 
-#[cfg(windows)]
-#[path = "direct_windows.rs"]
-mod system;
+#[cfg(not(unix))]
+use portable as system;
+
+#[cfg(any(not(unix), test))]
+#[path = "direct_portable.rs"]
+mod portable;

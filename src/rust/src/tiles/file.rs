@@ -6,7 +6,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::buffer::Buffer;
 use super::direct::{Access, Disk};
-use super::header::{self, Header};
+use super::header::fingerprint::fingerprint;
+use super::header::Header;
 use super::layout::Layout;
 use super::slots::Slots;
 use super::table::{self, Entry, State, Table};
@@ -96,7 +97,7 @@ impl<T: Scalar> TileFile<T> {
     pub fn fingerprint(&self) -> u64 {
         let inner = self.lock();
         let sums = inner.entries.iter().map(|entry| entry.sum);
-        header::fingerprint(self.header.element, &self.header.layout, sums)
+        fingerprint(self.header.element, &self.header.layout, sums)
     }
 
     /// The fingerprint of the matrix that this file was begun from; none of a file that was made

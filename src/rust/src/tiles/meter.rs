@@ -48,6 +48,18 @@ impl Drop for Running<'_> {
     }
 }
 
+/// How long tiles were loaded, stored and copied, and how long the device had nothing to compute
+/// because of that.
+#[derive(Debug, Default)]
+pub struct Meters {
+    pub loading: Meter,
+    pub storing: Meter,
+    /// To devices, from them and between them.
+    pub copying: Meter,
+    /// Of each device.
+    pub idle: Vec<Meter>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

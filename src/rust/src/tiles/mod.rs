@@ -13,7 +13,7 @@
 //!   file does not hold
 //!
 //! - [`schedule`]: the steps of a factorization by tiles; [`plan`]: which tile lies in memory when;
-//!   [`line`](mod@line): a plan carried out by several threads;
+//!   [`plan_executor`]: a plan carried out by several threads;
 //!   [`async_copy`](crate::device::async_copy): what a device must do for it; [`memory`]: the
 //!   host's, for tiles; [`meter`]: how long what went on
 //!
@@ -29,13 +29,13 @@ pub mod entries;
 pub mod file;
 pub mod header;
 pub mod layout;
-pub mod line;
 pub mod list_schedule;
 pub mod memory;
 pub mod meter;
 mod open;
 pub mod plain;
 pub mod plan;
+pub mod plan_executor;
 pub mod schedule;
 mod slots;
 pub mod strips;

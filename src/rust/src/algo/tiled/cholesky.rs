@@ -5,7 +5,7 @@
 //! [`plan`](crate::tiles::plan::plan)ned twice: for the device's memory, and then for the host's,
 //! of which the device's copies are the requests. On a device that computes in host memory the
 //! second plan alone is needed. Then several threads load and store while this one gives the device
-//! its work, see [`line`](crate::tiles::line).
+//! its work, see [`plan_executor`](crate::tiles::plan_executor).
 //!
 //! Tiles at the edges are filled up to whole ones, with ones on the diagonal and zeros elsewhere;
 //! the factor's tiles are then filled up likewise, or with what nobody reads.
@@ -25,9 +25,10 @@ use crate::base::interrupt;
 use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::device::async_copy::AsyncCopy;
-use crate::tiles::line::{Driver, Meters, PlanExecutor, Store};
 use crate::tiles::memory::Slots;
+use crate::tiles::meter::Meters;
 use crate::tiles::plan::{Op, LEAST_SLOTS};
+use crate::tiles::plan_executor::{Driver, PlanExecutor, Store};
 use crate::tiles::Buffer;
 
 /// Threads that have the system give host memory, at most.

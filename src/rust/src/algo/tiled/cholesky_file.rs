@@ -15,8 +15,8 @@ use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::base::spawn;
 use crate::device::async_copy::AsyncCopy;
-use crate::tiles::line::Meters;
 use crate::tiles::meter::Meter;
+use crate::tiles::meter::Meters;
 use crate::tiles::plan::LEAST_SLOTS;
 use crate::tiles::{Buffer, Layout, Shape, State, TileFile};
 

@@ -16,9 +16,9 @@ use crate::base::scalar::Scalar;
 use crate::device::async_copy::AsyncCopy;
 use crate::device::covariance::{Covariance, Points};
 use crate::device::dense::Device;
-use crate::tiles::line::{PlanExecutor, Store};
 use crate::tiles::memory::Slots;
 use crate::tiles::plan::{plan, Op, Plan, Request, Use, LEAST_SLOTS};
+use crate::tiles::plan_executor::{PlanExecutor, Store};
 use crate::tiles::{Buffer, Layout, Strips, TileFile};
 
 /// Bytes of a result that are on the device at a time.

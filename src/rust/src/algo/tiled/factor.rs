@@ -10,7 +10,7 @@ use crate::base::error::{Error, Result};
 use crate::base::interrupt;
 use crate::base::progress::Moved;
 use crate::base::scalar::Scalar;
-use crate::tiles::line::Store;
+use crate::tiles::plan_executor::Store;
 use crate::tiles::{Buffer, Layout, Shape, State, TileFile};
 
 /// Where it is.

@@ -19,7 +19,7 @@ use crate::base::progress::Moved;
 use crate::base::scalar::Scalar;
 use crate::device::async_copy::AsyncCopy;
 use crate::tiles::entries::{below, load, Below};
-use crate::tiles::line::Store;
+use crate::tiles::plan_executor::Store;
 use crate::tiles::{Buffer, Layout, TileFile};
 
 /// A matrix in a file, or the factor in it, that something is to be multiplied by.

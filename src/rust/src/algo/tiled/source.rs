@@ -2,7 +2,7 @@
 
 use crate::base::error::{Error, Result};
 use crate::base::scalar::Scalar;
-use crate::tiles::line::Store;
+use crate::tiles::plan_executor::Store;
 use crate::tiles::{Buffer, Layout};
 
 /// A matrix of which tiles are looked at.

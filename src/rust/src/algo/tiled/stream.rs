@@ -20,9 +20,9 @@ use crate::base::interrupt;
 use crate::base::matrix::Block;
 use crate::base::scalar::Scalar;
 use crate::device::async_copy::AsyncCopy;
-use crate::tiles::line::PlanExecutor;
 use crate::tiles::memory::Slots;
 use crate::tiles::plan::{plan, Op, Plan, Request, Use, LEAST_SLOTS};
+use crate::tiles::plan_executor::PlanExecutor;
 use crate::tiles::Strips;
 
 /// Threads that load.

@@ -17,10 +17,10 @@ use crate::base::interrupt;
 use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::device::async_copy::AsyncCopy;
-use crate::tiles::line::{PlanExecutor, Store};
 use crate::tiles::memory::Slots;
 use crate::tiles::meter::Running;
 use crate::tiles::plan::Op;
+use crate::tiles::plan_executor::{PlanExecutor, Store};
 use crate::tiles::schedule::Task;
 
 /// Tasks that may wait for the device, and their operations where there are more than two: an

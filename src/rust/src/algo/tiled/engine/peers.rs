@@ -5,7 +5,7 @@ use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use crate::base::error::{Error, Result};
 use crate::base::scalar::Scalar;
 use crate::device::async_copy::AsyncCopy;
-use crate::tiles::line::{PlanExecutor, Store};
+use crate::tiles::plan_executor::{PlanExecutor, Store};
 
 /// A place in another device's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

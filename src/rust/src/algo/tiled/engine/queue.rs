@@ -9,7 +9,7 @@ use crate::base::interrupt;
 use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::device::async_copy::AsyncCopy;
-use crate::tiles::line::{PlanExecutor, Store};
+use crate::tiles::plan_executor::{PlanExecutor, Store};
 
 /// What the device was given and has perhaps not done.
 pub(crate) struct Queue<'l, T: Scalar, D: AsyncCopy<T>, S> {

@@ -11,8 +11,8 @@ use crate::base::accounting::{held, relieve, Search};
 use crate::base::error::{Error, Result};
 use crate::base::scalar::Scalar;
 
-/// Owned device memory; address 0 when empty. It belongs to the stream that kernels went to when it
-/// was made.
+/// Owned device memory; address 0 when empty. It belongs to the stream to which kernels went when
+/// it was allocated.
 pub(crate) struct Buffer {
     ctx: &'static Context,
     pub ptr: u64,
@@ -84,7 +84,7 @@ impl Buffer {
         }
     }
 
-    /// As [`Buffer::of`], all bytes zero.
+    /// Like [`Buffer::of`], with all bytes zero.
     pub(crate) fn zeroed<U>(ctx: &'static Context, count: usize) -> Result<Buffer> {
         let b = Buffer::of::<U>(ctx, count)?;
         b.clear(count * size_of::<U>())?;
@@ -152,8 +152,8 @@ impl Buffer {
         self.ctx.wait()
     }
 
-    /// As [`Buffer::to_slice`], by a stream in which nothing else is queued, of what is known to be
-    /// there.
+    /// Like [`Buffer::to_slice`], in a stream in which nothing else is queued. The values must be
+    /// complete.
     pub(crate) fn to_slice_in<U: Plain>(
         &self,
         stream: sys::CUstream,
@@ -197,8 +197,8 @@ impl Drop for Buffer {
         }
         let bytes = self.bytes as u64;
         let before = self.ctx.allocated.fetch_sub(bytes, Ordering::Relaxed);
-        // Garbage of one GPU may be collected in the middle of a call to another. An error is that
-        // of a forked child's copy, or of a GPU that has failed: there is nothing to give back.
+        // Garbage of one GPU may be collected in the middle of a call to another. An error means a
+        // forked child's copy, or a GPU that has failed: then there is nothing to free.
         let _ = self.ctx.visit(|| {
             self.ctx.pool.in_use(before, before - bytes);
             // SAFETY: allocated by the same means; work queued before in its stream uses it first,
@@ -214,7 +214,7 @@ impl Drop for Buffer {
     }
 }
 
-/// Nothing where there was too little memory.
+/// Turns the error of too little device memory into None.
 pub(crate) fn where_there_is_room<R>(result: Result<R>) -> Result<Option<R>> {
     match result {
         Ok(r) => Ok(Some(r)),

@@ -46,20 +46,21 @@ impl CopyChunk {
         self.width * self.columns
     }
 
-    /// Whether it is one run of memory on the device.
+    /// Whether it is contiguous on the device.
     pub(crate) fn is_run(&self) -> bool {
         self.device_pitch == self.width || self.columns == 1
     }
 }
 
-/// Of shorter columns the bus takes whole ones in less time than the parts that are in a triangle.
+/// Shorter columns are copied whole, which takes less time than copies of their parts in a
+/// triangle.
 const TALL: usize = 32 << 10;
 
-/// Copies shorter than this are not worth a thread of their own.
+/// Copies shorter than this are not worth a separate thread.
 const LEAST: usize = 512 << 10;
 
-/// How so many bytes are best cut: into pieces of how many bytes, for how many of `workers`
-/// threads. Some pieces for each thread, none longer than a slot.
+/// The best size of a chunk of `bytes` bytes, and the number of threads, at most `workers`. Each
+/// thread gets some chunks, none longer than a slot.
 pub(crate) fn cut(bytes: usize, workers: usize, slot: usize) -> (usize, usize) {
     let threads = (bytes / (2 * LEAST)).clamp(1, workers);
     let piece = (bytes / (2 * threads))
@@ -81,12 +82,12 @@ impl<T: Scalar> HostDevicePair<T> {
         }
     }
 
-    /// Whether of `part` only the entries of the upper triangle travel.
+    /// Whether only the entries of the upper triangle are copied.
     fn is_triangle(&self, part: Part) -> bool {
         part == Part::Upper && self.rows * size_of::<T>() >= TALL
     }
 
-    /// Bytes that travel.
+    /// Bytes that are copied.
     pub(crate) fn bytes(&self, part: Part) -> usize {
         let rows = match self.is_triangle(part) {
             true => self.rows.min(self.left + self.cols / 2),
@@ -95,8 +96,8 @@ impl<T: Scalar> HostDevicePair<T> {
         rows * self.cols * size_of::<T>()
     }
 
-    /// Pieces of at most `most` bytes, in order of columns. Of `Part::Upper` only what is needed
-    /// for the upper triangle.
+    /// Chunks of at most `most` bytes, in order of columns. For `Part::Upper` only those of the
+    /// upper triangle.
     pub(crate) fn pieces(self, part: Part, most: usize) -> Vec<CopyChunk> {
         let size = size_of::<T>();
         let column = self.rows * size;
@@ -123,9 +124,9 @@ impl<T: Scalar> HostDevicePair<T> {
             .collect()
     }
 
-    /// One run of memory on both sides.
+    /// Chunks of memory that is contiguous on both sides.
     fn runs(&self, host: usize, device: u64, bytes: usize, most: usize) -> Vec<CopyChunk> {
-        // Cut where the host's pages begin, so that no two threads ask for the same one.
+        // Chunks begin at pages of the host, so that no two threads touch the same one.
         let mut pieces = Vec::with_capacity(bytes / most + 2);
         let mut at = 0;
         while at < bytes {
@@ -161,12 +162,12 @@ impl<T: Scalar> HostDevicePair<T> {
 
     fn of_triangle(&self, most: usize) -> Vec<CopyChunk> {
         let size = size_of::<T>();
-        // Entries of the first j columns' last one that are in the triangle.
+        // Entries in the triangle of the last of the first j columns.
         let height = |j: usize| self.rows.min(self.left + j);
         let mut pieces = Vec::new();
         let mut j = 0;
         while j < self.cols {
-            // As many columns as a slot holds at the height of the last of them.
+            // As many columns as fit a slot at the height of the last of them.
             let mut columns = 1;
             while j + columns < self.cols && (columns + 1) * height(j + columns + 1) * size <= most
             {

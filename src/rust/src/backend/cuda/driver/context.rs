@@ -70,7 +70,7 @@ pub(crate) fn try_lock<T>(m: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     }
 }
 
-/// The driver's answer as a result.
+/// Turns a code of the driver into a result.
 pub(crate) fn check(code: CUresult, call: &str) -> Result<()> {
     if code == CUresult::CUDA_SUCCESS {
         return Ok(());
@@ -179,8 +179,8 @@ impl Context {
         })
     }
 
-    /// GPU 0 for a test, or None with the reason printed. Where `CUDAFACTOR_REQUIRE_GPU` is 1 its
-    /// absence fails the test.
+    /// GPU 0 for a test, or None with the reason printed. If `CUDAFACTOR_REQUIRE_GPU` is 1, the
+    /// test fails without a GPU.
     #[cfg(test)]
     pub(crate) fn for_test() -> Option<&'static Context> {
         match Context::open(0) {
@@ -210,7 +210,7 @@ impl Context {
         }
     }
 
-    /// What every call gets after the one that saw the failure.
+    /// The error of every call after the one that met the failure.
     fn since(&self, failure: &Error) -> Error {
         let mut failure = failure.clone();
         if let Error::DeviceFailed { earlier, .. } = &mut failure {
@@ -225,7 +225,7 @@ impl Context {
         lock(&CONTEXTS).iter().filter(failed).count()
     }
 
-    /// Makes the context current on this thread. Every driver call comes after this.
+    /// Makes the context current on this thread. Every driver call needs this first.
     pub(crate) fn bind(&self) -> Result<()> {
         self.usable()?;
         // SAFETY: the handle is a retained primary context.
@@ -235,7 +235,7 @@ impl Context {
         )
     }
 
-    /// Does `f` with the context current, and makes that current again which was before.
+    /// Runs `f` with the context current, and then restores the previous one.
     pub(super) fn visit(&self, f: impl FnOnce()) -> Result<()> {
         self.usable()?;
         let mut own = std::ptr::null_mut();
@@ -252,7 +252,7 @@ impl Context {
         )
     }
 
-    /// As [`check`], and remembers a failure that leaves the context useless.
+    /// Like [`check`]; remembers a failure that makes the context unusable.
     pub(crate) fn check(&self, code: CUresult, call: &str) -> Result<()> {
         let result = check(code, call);
         if let Err(e) = &result {
@@ -279,7 +279,7 @@ impl Context {
         Ok(f)
     }
 
-    /// Whether a family is for this GPU.
+    /// Whether a family has code for this GPU.
     pub(crate) fn has(&self, family: Family) -> bool {
         family.driver() <= self.properties.driver
             && family.ptx(self.properties.capability).is_some()

@@ -15,7 +15,7 @@ pub(crate) fn require(ok: bool, what: &str) -> Result<()> {
     }
 }
 
-/// Row and column numbers travel to the kernels as 32-bit integers.
+/// Checks the dimensions: kernels take row and column numbers as 32-bit integers.
 pub(crate) fn require_indexable((m, n): (usize, usize)) -> Result<()> {
     require(
         m < i32::MAX as usize && n < i32::MAX as usize,

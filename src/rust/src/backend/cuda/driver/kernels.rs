@@ -91,7 +91,7 @@ impl Family {
         Family::SparseCoarse,
     ];
 
-    /// The oldest driver that reads its code, as the driver counts.
+    /// The oldest driver that can read its code, in the numbers of the driver.
     pub(crate) fn driver(self) -> i32 {
         match self {
             Family::LuPanel => 12010,
@@ -99,7 +99,7 @@ impl Family {
         }
     }
 
-    /// The packed code for a device of that compute capability; none where the family needs a newer
+    /// The packed code for a device of that compute capability; none if the family needs a newer
     /// one.
     pub(crate) fn ptx(self, (major, _): (i32, i32)) -> Option<&'static [u8]> {
         Some(match self {
@@ -305,16 +305,16 @@ macro_rules! args {
 }
 pub(crate) use args;
 
-/// A kernel ready to start.
+/// A loaded kernel.
 #[derive(Debug)]
 pub(crate) struct Function {
     pub handle: sys::CUfunction,
     pub params: Vec<Kind>,
     /// Bytes of dynamic shared memory that a launch may have.
     pub allowed: AtomicUsize,
-    /// Whether clusters of more blocks than every device takes may be asked for.
+    /// Whether clusters of more blocks than every device supports are allowed.
     pub large_clusters: AtomicBool,
-    /// Blocks that one multiprocessor holds, once asked.
+    /// Blocks that one multiprocessor holds, after the first query.
     pub resident: OnceLock<usize>,
 }
 

@@ -25,7 +25,7 @@ const PORTABLE_CLUSTER: usize = 8;
 
 impl Context {
     /// Starts `kernel` for element type `T` with `blocks` x `slices` blocks of `threads` threads.
-    /// No blocks: nothing to do.
+    /// With no blocks it does nothing.
     pub(crate) fn launch<T: Scalar>(
         &self,
         kernel: Kernel,
@@ -131,7 +131,8 @@ impl Context {
         self.check(code, kernel.name)
     }
 
-    /// Lets a function be started with that much dynamic shared memory. The context is current.
+    /// Allows launches of a function with `shared` bytes of dynamic shared memory. The context must
+    /// be current.
     fn allow_shared(&self, function: &Function, shared: usize) -> Result<()> {
         if shared <= function.allowed.load(Ordering::Relaxed) {
             return Ok(());
@@ -150,7 +151,7 @@ impl Context {
         Ok(())
     }
 
-    /// Lets a function be started as a cluster of that many blocks. The context is current.
+    /// Allows launches of a function as a cluster of `blocks` blocks. The context must be current.
     fn allow_cluster(&self, function: &Function, blocks: usize) -> Result<()> {
         if blocks <= PORTABLE_CLUSTER || function.large_clusters.load(Ordering::Relaxed) {
             return Ok(());
@@ -164,8 +165,8 @@ impl Context {
         Ok(())
     }
 
-    /// How many blocks of a kernel one multiprocessor holds at once. A kernel is always asked about
-    /// and started with the same numbers.
+    /// The number of blocks of a kernel that one multiprocessor holds at once. The query and all
+    /// launches of a kernel must use the same threads and shared memory.
     pub(crate) fn resident<T: Scalar>(
         &self,
         kernel: Kernel,
@@ -192,7 +193,7 @@ impl Context {
         Ok(*function.resident.get_or_init(|| blocks))
     }
 
-    /// Whether the device takes a cluster of so many blocks of a kernel.
+    /// Whether the device can run a cluster of `blocks` blocks of a kernel.
     pub(crate) fn takes_cluster<T: Scalar>(
         &self,
         kernel: Kernel,
@@ -220,7 +221,7 @@ impl Context {
     }
 }
 
-/// That all blocks of a launch are one cluster.
+/// The launch attribute that makes all blocks one cluster.
 fn cluster(blocks: u32) -> sys::CUlaunchAttribute {
     let dimensions = sys::CUlaunchAttributeValue_union__bindgen_ty_1 {
         x: blocks,

@@ -18,7 +18,7 @@ use super::kernels::{Family, Function, Kernel, Kind};
 use crate::base::error::{Error, Result};
 use crate::base::reserve;
 
-/// A family's code on the GPU, never unloaded, and what each of its kernels takes.
+/// A family's code on the GPU, which is never unloaded, and the parameters of its kernels.
 #[derive(Debug)]
 pub(crate) struct Module {
     handle: sys::CUmodule,
@@ -30,14 +30,14 @@ unsafe impl Send for Module {}
 // SAFETY: as above; the handle is only passed on to the driver.
 unsafe impl Sync for Module {}
 
-/// Dynamic shared memory that every kernel may have; more must be allowed.
+/// Bytes of dynamic shared memory that every kernel may use; more must be allowed first.
 const SHARED_ALWAYS: usize = 48 << 10;
 
 /// Bytes of address space that the driver's compiler of PTX needs. With less it fails, or ends the
 /// process.
 const COMPILER: usize = 256 << 20;
 
-/// The text that `tools/kernels.py` packed.
+/// Unpacks the PTX text that `tools/kernels.py` packed.
 pub(crate) fn unpack(packed: &[u8]) -> Result<String> {
     let failed = |e: std::io::Error| Error::Internal {
         what: format!("kernel text does not unpack: {e}"),
@@ -75,8 +75,8 @@ fn kind(parameter: &str) -> Option<Kind> {
 impl Context {
     /// Loads a family's module. The driver caches the compiled code.
     ///
-    /// Errors: [`Error::HostMemory`] where the compiler has no room; [`Error::DeviceUnavailable`]
-    /// where the module does not load.
+    /// Errors: [`Error::HostMemory`] if the compiler has too little memory;
+    /// [`Error::DeviceUnavailable`] if the module does not load.
     pub(super) fn load_family(&self, family: Family) -> Result<Module> {
         if !reserve::is_free(COMPILER) {
             return Err(Error::HostMemory {
@@ -99,13 +99,13 @@ impl Context {
                 Ok(()) => Error::DeviceUnavailable {
                     reason: format!("the kernels do not load on GPU {}: {e}", self.ordinal),
                 },
-                // What failed is the GPU, perhaps in an earlier launch.
+                // The GPU has failed, perhaps in an earlier launch.
                 Err(_) => e,
             })?;
         Ok(Module { handle, parameters })
     }
 
-    /// Looks a kernel up in its loaded module.
+    /// Finds a kernel in its loaded module.
     pub(super) fn find_function(
         &self,
         module: &Module,
@@ -136,8 +136,8 @@ impl Context {
 mod tests {
     use super::*;
 
-    /// On every kind of GPU, each family that is for it unpacks to code for that GPU in which every
-    /// kernel can be started.
+    /// On every kind of GPU, each family for it unpacks to code for that GPU in which every kernel
+    /// can be started.
     #[test]
     fn every_family_unpacks() {
         for (major, minor) in [(6, 0), (7, 5), (8, 0), (8, 9), (9, 0), (12, 0)] {

@@ -36,7 +36,7 @@ impl Pool {
     }
 }
 
-/// A pool of our own, so that no other user of the driver in this process is disturbed.
+/// Creates a separate pool, so that no other user of the driver in this process is affected.
 pub(crate) fn create(device: sys::CUdevice, ordinal: usize) -> Result<Pool> {
     let mut supported = 0;
     let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED;

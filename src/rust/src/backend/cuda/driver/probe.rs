@@ -31,7 +31,7 @@ pub(crate) fn forked() -> Error {
     )
 }
 
-/// Starts the driver, once in a process. Fails when it is missing, too old or refuses.
+/// Starts the driver, once in a process. An error if it is missing, too old or refuses.
 pub(crate) fn driver() -> Result<()> {
     let mut started = STARTED.lock().unwrap_or_else(PoisonError::into_inner);
     match *started {
@@ -91,7 +91,7 @@ fn dotted(version: i32) -> String {
     format!("{}.{}", version / 1000, version % 1000 / 10)
 }
 
-/// Devices the started driver shows.
+/// Number of devices that the started driver shows.
 pub(super) fn count_devices() -> Result<usize> {
     let mut count = 0;
     // SAFETY: the driver is initialised; the out-parameter is valid.
@@ -102,18 +102,18 @@ pub(super) fn count_devices() -> Result<usize> {
     Ok(usize::try_from(count).unwrap_or(0))
 }
 
-/// How many GPUs this process can use; 0 when anything is in the way.
+/// Number of GPUs that this process can use; 0 if anything fails.
 pub fn device_count() -> usize {
     shown().saturating_sub(Context::count_failed())
 }
 
-/// How many the driver shows, those among them that have failed.
+/// Number of GPUs that the driver shows, including those that have failed.
 fn shown() -> usize {
     driver().and_then(|()| count_devices()).unwrap_or(0)
 }
 
-/// Every GPU that can be opened; [`probe`] says what is wrong with the others. Empty when anything
-/// is in the way.
+/// Every GPU that can be opened; [`probe`] says what is wrong with the others. Empty if anything
+/// fails.
 pub fn info() -> Vec<GpuInfo> {
     (0..shown()).filter_map(|i| describe(i).ok()).collect()
 }
@@ -143,7 +143,7 @@ fn describe(ordinal: usize) -> Result<GpuInfo> {
     })
 }
 
-/// The kernel module's version where the system tells it, and CUDA's.
+/// The version of the kernel module, if the system reports it, and of CUDA.
 fn driver_text() -> Result<String> {
     let cuda = dotted(driver_version()?);
     let module = std::fs::read_to_string("/sys/module/nvidia/version").unwrap_or_default();
@@ -295,7 +295,7 @@ fn probe_device(ordinal: usize, steps: &mut Vec<ProbeStep>) {
     );
 }
 
-/// Where the loaded driver library lies, as the system's list of mappings tells.
+/// Path of the loaded driver library, from the system's list of mappings.
 fn library_path() -> String {
     // SAFETY: the library is present, so that this only makes it stay loaded.
     let loaded = catch_unwind(|| unsafe { sys::culib() }).is_ok();

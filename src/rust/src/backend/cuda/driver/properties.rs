@@ -92,8 +92,8 @@ impl Properties {
         }
     }
 
-    /// Operations of the longest launch. An interrupt is noticed between launches, and waits for
-    /// the one that runs and the one behind it, at less than the highest rate: half a second at
+    /// Operations of the longest launch. An interrupt is noticed between launches. It waits for the
+    /// running launch and the next one, which may not reach the highest rate: half a second at
     /// most.
     pub(crate) fn launch_operations<T: Scalar>(&self) -> f64 {
         const SECONDS: f64 = 0.135;

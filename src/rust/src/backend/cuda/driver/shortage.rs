@@ -15,7 +15,7 @@ use crate::backend::cuda::CudaDevice;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::{Part, Trans};
 
-/// Which of the buffers that are asked for are refused, and how many were asked for.
+/// The numbers of the requests to refuse, and the number of requests so far.
 struct Refused {
     numbers: Range<usize>,
     asked: usize,
@@ -25,7 +25,7 @@ thread_local! {
     static REFUSED: RefCell<Option<Refused>> = const { RefCell::new(None) };
 }
 
-/// Counts a buffer that is asked for.
+/// Counts a request for a buffer, and tells whether to refuse it.
 pub(super) fn refuses_this() -> bool {
     REFUSED.with_borrow_mut(|refused| {
         refused.as_mut().is_some_and(|r| {
@@ -35,8 +35,8 @@ pub(super) fn refuses_this() -> bool {
     })
 }
 
-/// Does `f` while the buffers of these numbers, counted from 0, are refused to this thread. Also
-/// how many it asked for.
+/// Runs `f` while the requests of these numbers, counted from 0, are refused to this thread. Also
+/// returns the number of its requests.
 fn refusing<R>(numbers: Range<usize>, f: impl FnOnce() -> R) -> (R, usize) {
     REFUSED.set(Some(Refused { numbers, asked: 0 }));
     let result = f();
@@ -54,10 +54,10 @@ fn buffers_are_refused_by_their_numbers() {
     assert_eq!(ask(), [false; 5]);
 }
 
-/// What a verb made of a matrix, in some matrices, and how many buffers it asked for.
+/// The results of a verb, and the number of its requests for buffers.
 type Answer = (Result<Vec<Mat<f64>>>, usize);
 
-/// Diagonally dominant, so that there is nothing to exchange; its upper triangle is that of a
+/// A diagonally dominant matrix, so that LU exchanges no rows; its upper triangle is that of a
 /// positive definite matrix.
 fn matrix(m: usize, n: usize) -> Mat<f64> {
     Mat::from_fn(m, n, |i, j| match i == j {
@@ -92,8 +92,8 @@ fn gives_way(name: &str, x: &Mat<f64>, verb: impl Fn(MatRef<'_, f64>, Range<usiz
     moments.retain(|&at| at < asked);
     moments.dedup();
     for at in moments {
-        // While another test's matrix has the staging memory nothing comes in blocks, and nothing
-        // can give way.
+        // While another test holds the staging memory, no verb works in blocks, and none can fall
+        // back.
         let mut refused = Vec::new();
         let done = (0..60).find_map(|_| match verb(x.as_ref(), at..at + 1).0 {
             Ok(done) => Some(done),

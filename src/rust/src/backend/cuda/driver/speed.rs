@@ -14,7 +14,7 @@ const CLOCK: f64 = 1.98e9;
 /// Products reach this share of what the units could do.
 const REACHED: f64 = 0.8;
 
-/// How fast a GPU is; its driver is started.
+/// Estimates the speed of a GPU; starts its driver.
 pub fn of(ordinal: usize) -> Result<Gpu> {
     probe::driver()?;
     let mut device = 0;
@@ -35,7 +35,7 @@ fn model(p: &Properties) -> Gpu {
         _ => p.product_rate::<f64>(),
     };
     let single = p.product_rate::<f32>() * if p.capability < (8, 0) { 0.5 } else { 1.0 };
-    // Elsewhere there is a launch for each 64 columns, or for each.
+    // Other GPUs need a launch for each 64 columns, or for each column.
     let chain = if p.double_keeps_up() { 1.0 } else { 4.0 };
     // PCIe 5, 4 and 3, less what staging costs.
     let bus = match p.capability.0 {

@@ -17,7 +17,7 @@ use crate::tiles::{Below, Buffer, PlainFile, TileFile};
 /// which they would otherwise fill.
 const SETTLE: u64 = 256 << 20;
 
-/// What comes before the numbers.
+/// The header of the new file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Nothing.
@@ -26,8 +26,8 @@ pub enum Kind {
     Npy,
 }
 
-/// Writes the whole matrix, or factor, that is in a file of tiles, into a new file. Where that
-/// fails there is no new file.
+/// Writes the whole matrix, or factor, of a file of tiles to a new file. After an error there is no
+/// new file.
 pub fn export<T: Scalar>(file: &TileFile<T>, path: &Path, kind: Kind) -> Result<()> {
     let below = below(file)?;
     let layout = *file.layout();
@@ -86,14 +86,14 @@ pub fn export<T: Scalar>(file: &TileFile<T>, path: &Path, kind: Kind) -> Result<
             settled = done;
         }
     }
-    // Last, so that what a process that was stopped has left is no such file.
+    // The header is written last, so that an incomplete file of a stopped process is not valid.
     if !header.is_empty() {
         to.write(&header, 0)?;
     }
     to.finish()
 }
 
-/// Sets what is below the diagonal of a tile on it.
+/// Sets the entries below the diagonal of a diagonal tile.
 fn complete<T: Scalar>(tile: &mut Buffer<T>, ld: usize, below: Below) {
     if below == Below::Stored {
         return;
@@ -108,7 +108,7 @@ fn complete<T: Scalar>(tile: &mut Buffer<T>, ld: usize, below: Below) {
     }
 }
 
-/// In squares of which two stay in a processor's cache.
+/// Transposes in squares, of which two fit into a processor's cache.
 fn transpose<T: Scalar>(from: &Buffer<T>, to: &mut Buffer<T>, ld: usize) {
     const SIDE: usize = 32;
     for c0 in (0..ld).step_by(SIDE) {

@@ -12,16 +12,16 @@ use crate::base::progress;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::tiles::{Buffer, Shape, TileFile};
 
-/// Bytes that are read at once to fill the cache. A piece of a line that is as long needs no help.
+/// Bytes that are read at once to fill the page cache. Parts of lines that are at least as long are
+/// read directly.
 const AT_ONCE: usize = 4 << 20;
 /// Longer files would fill the page cache, so what was read of them is dropped from it.
 const LARGE: u64 = 1 << 30;
-/// Rows that are turned into columns at once: eight doubles are what a processor's cache moves at
-/// least.
+/// Rows that are transposed at once: eight doubles are a line of a processor's cache.
 const ROWS: usize = 8;
 
-/// Writes all tiles of a new file. Of a file that holds the upper triangle, what stands below the
-/// diagonal is not looked at.
+/// Writes all tiles of a new file. If the file stores the upper triangle, entries below the
+/// diagonal are not read.
 pub fn import<T: Scalar>(source: &Source, file: &TileFile<T>) -> Result<()> {
     let layout = *file.layout();
     if (source.rows, source.cols) != (layout.rows(), layout.cols()) {
@@ -36,7 +36,7 @@ pub fn import<T: Scalar>(source: &Source, file: &TileFile<T>) -> Result<()> {
     let mut pieces = Pieces::new(source, layout.tile())?;
     let mut tile = file.buffer()?;
     for block in 0..blocks {
-        // The tiles that are stored of those that share these lines.
+        // The stored tiles among those that share these lines.
         let stored = match (layout.shape(), source.order) {
             (Shape::Full, _) => 0..across,
             (Shape::Triangle, Order::Columns) => 0..block + 1,
@@ -72,7 +72,7 @@ fn clear_below<T: Scalar>(tile: &mut Buffer<T>, ld: usize) {
     }
 }
 
-/// A source, and memory for pieces of its lines.
+/// A source, and memory for parts of its lines.
 struct Pieces<'a, T> {
     source: &'a Source,
     tile: usize,
@@ -97,8 +97,8 @@ impl<'a, T: Scalar> Pieces<'a, T> {
         })
     }
 
-    /// The lines of a block, and where in each the tiles from `ends.0` to `ends.1` begin and how
-    /// long all of them are.
+    /// The lines of a block (first and number), and the part of each line that belongs to the tiles
+    /// from `ends.0` to `ends.1` (first entry and length).
     fn lines(&self, block: usize, ends: (usize, usize)) -> ((usize, usize), (usize, usize)) {
         let (lines, length) = match self.source.order {
             Order::Columns => (self.source.cols, self.source.rows),
@@ -114,7 +114,7 @@ impl<'a, T: Scalar> Pieces<'a, T> {
         )
     }
 
-    /// Has the system read into its cache what the tiles of a block need.
+    /// Reads the data of the tiles of a block into the page cache.
     fn warm(&mut self, block: usize, ends: (usize, usize)) -> Result<()> {
         let (lines, needed) = self.lines(block, ends);
         let piece = needed.1.min(self.tile) * self.source.number.size();
@@ -124,7 +124,7 @@ impl<'a, T: Scalar> Pieces<'a, T> {
         let Some((_, _, together)) = self.source.span(lines, needed) else {
             return Ok(());
         };
-        // Where less than half of the span is needed, each line's part of it.
+        // If less than half of the range is needed, reads each line's part of it.
         let apart =
             needed.1 as u64 * lines.1 as u64 * self.source.number.size() as u64 * 2 < together;
         let (steps, count) = if apart { (lines.1, 1) } else { (1, lines.1) };
@@ -137,7 +137,7 @@ impl<'a, T: Scalar> Pieces<'a, T> {
             while done < bytes {
                 interrupt::poll()?;
                 let part = (bytes - done).min(AT_ONCE as u64);
-                // Where the file ends the piece that is missing will say so.
+                // If the file ends here, the later read of the missing part gives the error.
                 if !file.read(&mut self.scratch[..part as usize], at + done)? {
                     return Ok(());
                 }
@@ -147,7 +147,7 @@ impl<'a, T: Scalar> Pieces<'a, T> {
         Ok(())
     }
 
-    /// Lets the cache forget a block of a large file.
+    /// Drops a block of a large file from the page cache.
     fn forget(&self, block: usize, ends: (usize, usize)) {
         let (lines, needed) = self.lines(block, ends);
         if let Some((file, at, bytes)) = self.source.span(lines, needed) {
@@ -157,7 +157,7 @@ impl<'a, T: Scalar> Pieces<'a, T> {
         }
     }
 
-    /// Fills a tile of `rows` x `cols`; what lies outside of it is zero.
+    /// Fills a tile of `rows` x `cols` entries; the rest of its memory is zero.
     fn fill(
         &mut self,
         (i, j): (usize, usize),

@@ -7,13 +7,13 @@ use crate::base::error::{Error, Result};
 use crate::tiles::PlainFile;
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
-/// Longer ones describe structured types. NumPy itself reads 10000 letters of a file that is not
-/// trusted.
+/// Longest header; longer ones describe structured types. NumPy itself reads at most 10000 letters
+/// of an untrusted file.
 const LONGEST: usize = 1 << 16;
-/// What the place of the first number is a multiple of.
+/// The offset of the first number is a multiple of this.
 const ALIGNED: usize = 64;
 
-/// What a header says of a matrix.
+/// The contents of a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
     /// NumPy's name of the type, which [`Number::parse`] knows.
@@ -21,11 +21,12 @@ pub struct Header {
     pub order: Order,
     pub rows: usize,
     pub cols: usize,
-    /// Where the first number is.
+    /// Offset of the first number.
     pub offset: u64,
 }
 
-/// The header of a file with a matrix of real numbers, or with a vector, which is read as a column.
+/// Reads the header of a file with a matrix of real numbers, or with a vector, which becomes a
+/// column.
 pub fn read(file: &PlainFile) -> Result<Header> {
     let wrong = |what: String| Error::FileFormat {
         path: file.name(),
@@ -138,7 +139,7 @@ fn parse(text: &[u8]) -> std::result::Result<(String, Order, usize, usize), Stri
     Ok((name.to_owned(), order, rows, cols))
 }
 
-/// What is left of a text; each method takes something from its beginning, or nothing where it
+/// The rest of a text. Each method takes a word from its beginning, or returns None if the text
 /// begins otherwise.
 struct Words<'a>(&'a str);
 
@@ -149,7 +150,7 @@ impl<'a> Words<'a> {
         Some(())
     }
 
-    /// A text in quotes, without escapes, which no name here has.
+    /// A quoted string without escapes, which do not occur here.
     fn quoted(&mut self) -> Option<&'a str> {
         let quote = self.0.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
         let (text, rest) = self.0[1..].split_once(quote)?;
@@ -167,7 +168,7 @@ impl<'a> Words<'a> {
         None
     }
 
-    /// Numbers in parentheses. Python 2 put an L behind long ones.
+    /// The dimensions, numbers in parentheses. Python 2 put an L after long ones.
     fn extents(&mut self) -> Option<Vec<usize>> {
         self.take('(')?;
         let mut extents = Vec::new();
@@ -185,8 +186,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// The header of a matrix in the order of columns, of floats of `size` bytes in this machine's
-/// order.
+/// The header for a column-major matrix of floats of `size` bytes, in this machine's byte order.
 pub fn header(size: usize, (rows, cols): (usize, usize)) -> Vec<u8> {
     let text = format!(
         "{{'descr': '{NATIVE}f{size}', 'fortran_order': True, 'shape': ({rows}, {cols}), }}"

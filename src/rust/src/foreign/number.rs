@@ -12,7 +12,7 @@ enum Kind {
     Bool,
 }
 
-/// A type of numbers, and the order of their bytes.
+/// A type of numbers, and its byte order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Number {
     kind: Kind,
@@ -25,7 +25,7 @@ pub struct Number {
 /// R's NA, a special NaN.
 const NA: f64 = f64::from_bits(0x7FF0_0000_0000_07A2);
 
-/// The mark of this machine's order of bytes in NumPy's names of types.
+/// The letter of this machine's byte order in NumPy's names of types.
 pub const NATIVE: char = if cfg!(target_endian = "big") {
     '>'
 } else {
@@ -33,9 +33,8 @@ pub const NATIVE: char = if cfg!(target_endian = "big") {
 };
 
 impl Number {
-    /// By NumPy's name: `<f8`, `>i4`, `|b1`. None for a type whose values are no real numbers of at
-    /// most eight bytes, which are floats of four and eight, integers with and without a sign, and
-    /// truth values.
+    /// The type with NumPy's name: `<f8`, `>i4`, `|b1`. None unless it is a float of four or eight
+    /// bytes, an integer of at most eight bytes with or without a sign, or a truth value.
     pub fn parse(name: &str) -> Option<Self> {
         let mut letters = name.chars();
         let swapped = match letters.next()? {
@@ -66,7 +65,7 @@ impl Number {
         })
     }
 
-    /// The same, in which the smallest integer with a sign is NA, as R and bigmemory write it.
+    /// The same type, with the smallest signed integer as NA, as R and bigmemory write it.
     pub fn with_na(self) -> Self {
         Number { na: true, ..self }
     }
@@ -76,8 +75,8 @@ impl Number {
         self.size
     }
 
-    /// The numbers in `bytes`, rounded where `T` has fewer digits. Floats of the type `T` are taken
-    /// bit for bit.
+    /// Converts the numbers in `bytes`, rounded if `T` has fewer digits. Floats of type `T` keep
+    /// their bits.
     pub fn decode<T: Scalar>(&self, bytes: &[u8], to: &mut [T]) {
         macro_rules! each {
             ($type:ty, |$value:ident| $number:expr) => {

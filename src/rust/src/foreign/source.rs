@@ -6,34 +6,34 @@ use super::number::Number;
 use crate::base::error::{Error, Result};
 use crate::tiles::PlainFile;
 
-/// Which entries lie side by side.
+/// Which entries are adjacent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     Columns,
     Rows,
 }
 
-/// Where the lines are: columns, or rows.
+/// Where the lines (columns or rows) are stored.
 enum Place {
-    /// In one file, so many bytes apart.
+    /// In one file, `stride` bytes apart.
     One { file: PlainFile, stride: u64 },
     /// Each line in a separate file. Files are opened when they are read, since a process may not
-    /// have so many open. The names end in the number of the line, of which this is the first.
+    /// have so many open. Their names end in the number of the line; `first` is the first one.
     Each { stem: String, first: usize },
 }
 
-/// A matrix in a file of another format. Entries of a line lie side by side.
+/// A matrix in a file of another format. Entries of a line are adjacent.
 pub struct Source {
     place: Place,
     pub number: Number,
     pub order: Order,
     pub rows: usize,
     pub cols: usize,
-    /// Where the first entry is in its file.
+    /// Offset of the first entry in its file.
     offset: u64,
 }
 
-/// What is known of a file before it is opened.
+/// The description of a file before it is opened.
 #[derive(Debug, Clone)]
 pub struct Description {
     pub path: PathBuf,
@@ -43,16 +43,16 @@ pub struct Description {
     pub cols: usize,
     /// Bytes before the first entry.
     pub offset: u64,
-    /// How many numbers one line begins after the other.
+    /// Distance in numbers from the start of one line to that of the next.
     pub stride: usize,
     /// If each line is in a separate file, the number of the first one.
     pub separate: Option<usize>,
-    /// Nothing may follow the numbers.
+    /// Whether the file must end after the numbers.
     pub exact: bool,
 }
 
 impl Source {
-    /// Fails where the file is too short, or too long where it may not be.
+    /// Opens the file. An error if it is too short, or too long although `exact`.
     pub fn open(of: &Description) -> Result<Self> {
         let (lines, length) = match of.order {
             Order::Columns => (of.cols, of.rows),
@@ -112,8 +112,8 @@ impl Source {
         })
     }
 
-    /// Entries of successive lines, of each those from number `from` on: `bytes` is to hold `count`
-    /// lines of the same length, and `then` gets each.
+    /// Reads entries of successive lines, from entry `from` of each on. `bytes` has memory for
+    /// `count` lines of the same length, and `then` gets each.
     pub fn read(
         &self,
         (line, count): (usize, usize),
@@ -137,8 +137,8 @@ impl Source {
         Ok(())
     }
 
-    /// The file, and the bytes from an entry of the first of these lines to the end of an entry of
-    /// the last, where they are in one file.
+    /// If the lines are in one file: the file, and its bytes from an entry of the first line to the
+    /// end of an entry of the last.
     pub fn span(
         &self,
         (line, count): (usize, usize),

@@ -37,14 +37,14 @@ pub struct Head {
 }
 
 impl Head {
-    /// Bytes of the whole file, where they are not more than a file can have.
+    /// Bytes of the whole file; None if a file cannot have so many.
     pub(super) fn file_bytes(&self) -> Option<u64> {
         let values = self.rows.checked_mul(self.cols)?.checked_mul(self.size)?;
         let bytes = values.checked_add(self.described)?.checked_add(BYTES + 4)?;
         i64::try_from(bytes).ok().map(|bytes| bytes as u64)
     }
 
-    /// Where the values begin, and where their checksum is.
+    /// Offsets of the values and of their checksum.
     pub(super) fn values(&self) -> (u64, u64) {
         let first = (BYTES + self.described) as u64;
         (first, first + (self.rows * self.cols * self.size) as u64)
@@ -70,7 +70,7 @@ impl Head {
         Some(page)
     }
 
-    /// The other way, or what is wrong with the bytes.
+    /// Decodes a header; the error says what is wrong with the bytes.
     fn decode(page: &[u8; BYTES]) -> std::result::Result<Self, String> {
         let word = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|k| page[at + k]));
         let long = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
@@ -119,7 +119,7 @@ impl Head {
         Ok(head)
     }
 
-    /// The description that belongs to it.
+    /// Reads the description, and compares its checksum.
     pub fn description(&self, file: &PlainFile) -> Result<Vec<u8>> {
         let mut bytes = try_zeroed::<u8>(self.described)?;
         if !file.read(&mut bytes, BYTES as u64)? || crc32fast::hash(&bytes) != self.sum {
@@ -135,7 +135,7 @@ impl Head {
 const DAMAGED: &str =
     "the first bytes of the file are damaged: their checksum is not that of what was written";
 
-/// What is to be the head of a new file.
+/// The header of a new file.
 pub(super) fn of(
     size: usize,
     (rows, cols): (usize, usize),

@@ -16,12 +16,12 @@ use crate::tiles::PlainFile;
 /// Bytes that are read or written at once.
 const AT_ONCE: usize = 1 << 24;
 
-/// What a file may be, by its first bytes.
+/// The kind of a file, by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// As this version writes it.
+    /// Written by this version.
     Checked,
-    /// As R's `saveRDS()` writes it: uncompressed, by gzip, or by another program.
+    /// Written by R's `saveRDS()`: uncompressed, by gzip, or by another program.
     Rds,
     Gzip,
     Packed,
@@ -38,7 +38,7 @@ impl Kind {
     }
 }
 
-/// Fails where the file is none of them.
+/// The kind of a file; an error if it is none of them.
 pub fn kind(path: &Path) -> Result<Kind> {
     let file = PlainFile::open(path)?;
     let mut start = [0; 8];

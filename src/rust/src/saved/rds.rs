@@ -12,7 +12,7 @@ use crate::base::interrupt;
 use crate::base::scalar::try_zeroed;
 use crate::tiles::PlainFile;
 
-/// Fails where R should not read this file. `packed` is the one that it was unpacked from by gzip,
+/// An error if R should not read this file. `packed` is the gzip file from which it was unpacked,
 /// which ends with a checksum.
 pub fn check(path: &Path, packed: Option<&Path>) -> Result<()> {
     let file = PlainFile::open(path)?;
@@ -37,7 +37,7 @@ pub fn check(path: &Path, packed: Option<&Path>) -> Result<()> {
     Err(damaged(&file, what))
 }
 
-/// Whether checksum and length are those at the end of the file of gzip.
+/// Whether checksum and length are those at the end of the gzip file.
 fn is_unpacked(file: &PlainFile, packed: &PlainFile) -> Result<bool> {
     let (bytes, mut at) = (file.bytes()?, 0);
     let mut sum = crc32fast::Hasher::new();
@@ -60,7 +60,7 @@ fn is_unpacked(file: &PlainFile, packed: &PlainFile) -> Result<bool> {
     Ok(told == Some(true) && found == wanted)
 }
 
-/// What an item is, as far as it matters to the one that has it.
+/// An item, as far as the item around it needs to know it.
 #[derive(Debug, Clone, PartialEq)]
 enum Item {
     Nil,
@@ -70,16 +70,16 @@ enum Item {
     Doubles(u64),
     Texts(u64),
     List,
-    /// The values of a pairlist, and what its last pair has instead of nothing.
+    /// The values of a pairlist, and the tail of its last pair.
     Pairs(Vec<Item>, Box<Item>),
 }
 
 const OBJECT: u32 = 1 << 8;
 const ATTRIBUTES: u32 = 1 << 9;
 const TAG: u32 = 1 << 10;
-/// Items within one another.
+/// Deepest nesting of items.
 const DEEPEST: usize = 12;
-/// Bytes that are looked at together.
+/// Bytes that are read at once.
 const WINDOW: usize = 1 << 16;
 
 struct Items<'a> {
@@ -87,15 +87,15 @@ struct Items<'a> {
     at: u64,
     end: u64,
     window: Vec<u8>,
-    /// Where the window begins.
+    /// Offset of the window.
     first: u64,
     /// Names that later items refer to.
     symbols: Vec<Vec<u8>>,
-    /// What kept the file from being read.
+    /// The error that ended reading.
     failed: Result<()>,
 }
 
-/// Nothing stands for bytes that are none of what is expected.
+/// Methods return None for bytes that are not as expected.
 impl Items<'_> {
     fn all(&mut self) -> Option<()> {
         (self.bytes(2)? == b"X\n").then_some(())?;
@@ -113,7 +113,7 @@ impl Items<'_> {
         (self.item(0)? == Item::List && self.at == self.end).then_some(())
     }
 
-    /// Few bytes.
+    /// Reads a few bytes.
     fn bytes(&mut self, count: usize) -> Option<Vec<u8>> {
         let at = self.skip(count as u64)?;
         let outside = at < self.first || at + count as u64 > self.first + self.window.len() as u64;
@@ -135,7 +135,7 @@ impl Items<'_> {
         Some(self.window[start..][..count].to_vec())
     }
 
-    /// Where these bytes are, and on behind them.
+    /// Skips bytes, and returns their offset.
     fn skip(&mut self, count: u64) -> Option<u64> {
         let at = self.at;
         self.at = at.checked_add(count).filter(|next| *next <= self.end)?;
@@ -222,7 +222,7 @@ impl Items<'_> {
         Some(item)
     }
 
-    /// The only attribute that there may be.
+    /// Reads names, the only attribute allowed.
     fn names(&mut self, length: u64, depth: usize) -> Option<()> {
         (self.word()? == 2 | TAG).then_some(())?;
         let Item::Symbol(tag) = self.item(depth + 1)? else {
@@ -234,7 +234,7 @@ impl Items<'_> {
         (named && fits).then_some(())
     }
 
-    /// One text; the bits say how it is encoded.
+    /// Reads one string; the flags tell its encoding.
     fn text(&mut self, flags: u32) -> Option<Item> {
         (flags & 0xff == 9 && flags & (OBJECT | ATTRIBUTES | TAG) == 0).then_some(())?;
         match self.word()? {
@@ -255,7 +255,7 @@ impl Items<'_> {
         Some(Item::Symbol(self.symbols.len() - 1))
     }
 
-    /// Pairs without tags, of which R makes vectors.
+    /// Reads pairs without tags, which R turns into vectors.
     fn pairs(&mut self, mut flags: u32, depth: usize) -> Option<Item> {
         let mut values = Vec::new();
         while flags == 2 {
@@ -271,8 +271,8 @@ impl Items<'_> {
         Some(Item::Pairs(values, Box::new(last)))
     }
 
-    /// A vector that is written as what it is computed from: the name of its class, the name of the
-    /// package, its type; then its state.
+    /// Reads a vector in compact form (ALTREP): the names of its class and package, its type, and
+    /// its state.
     fn compact(&mut self, depth: usize) -> Option<Item> {
         let Item::Pairs(facts, _) = self.item(depth + 1)? else {
             return None;

@@ -13,7 +13,7 @@ use crate::base::scalar::{try_zeroed, widen, Scalar};
 use crate::device::dense::Device;
 use crate::tiles::PlainFile;
 
-/// Writes a new file with a matrix of a device. Where that fails there is none.
+/// Writes a matrix of a device to a new file. After an error there is no file.
 pub fn write<T: Scalar, D: Device<T>>(
     dev: &D,
     a: &D::Mat<'_>,
@@ -38,13 +38,12 @@ pub fn write<T: Scalar, D: Device<T>>(
         at += bytes.len() as u64;
     }
     file.write(&sum.finalize().to_le_bytes(), at)?;
-    // Last, so that what a process that was stopped has left is no such file.
+    // The header is written last, so that an incomplete file of a stopped process is not valid.
     file.write(&page, 0)?;
     file.finish()
 }
 
-/// Parts of a matrix whose values lie side by side, of so many values at most: columns, or a part
-/// of one.
+/// Parts of a matrix with adjacent values, at most `most` values each: columns, or a part of one.
 fn blocks((rows, cols): (usize, usize), most: usize) -> impl Iterator<Item = Block> {
     let (down, across) = if rows > most {
         (most, 1)
@@ -62,8 +61,8 @@ fn blocks((rows, cols): (usize, usize), most: usize) -> impl Iterator<Item = Blo
     })
 }
 
-/// Fills `out` with the values of a file with this head, as doubles. On error it holds nothing of
-/// use.
+/// Fills `out` with the values of a file with this head, as doubles. On error its contents are
+/// undefined.
 pub fn read(file: &PlainFile, head: &Head, out: &mut [f64]) -> Result<()> {
     if head.size == size_of::<f32>() {
         read_as::<f32>(file, head, out)
@@ -97,8 +96,8 @@ fn read_as<T: Scalar>(file: &PlainFile, head: &Head, out: &mut [f64]) -> Result<
     Err(damaged(file, what))
 }
 
-/// The bytes of numbers in the order of a file, or those in that order as numbers: the same
-/// exchange where the machine has another one.
+/// Converts numbers to or from the byte order of the file, in place, if the machine has another
+/// one. Returns their bytes.
 fn little_endian<T: Scalar>(numbers: &mut [T]) -> &[u8] {
     let bytes: &mut [u8] = pulp::bytemuck::cast_slice_mut(numbers);
     if cfg!(target_endian = "big") {

@@ -6,7 +6,7 @@ use super::{Fault, Found};
 /// How the fields of a line are separated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
-    /// Blanks separate fields, so that no name has one.
+    /// Blanks separate fields, so names have none.
     Free,
     /// Each field is at fixed columns, so that names may have blanks, and at most eight letters.
     Fixed,
@@ -21,7 +21,7 @@ pub struct Line<'t> {
 
 /// The columns of the six fields, from 0 on. The others are blank, up to the last one.
 const FIELDS: [(usize, usize); 6] = [(1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61)];
-/// From here on a line may have anything: punched cards had their numbers there.
+/// Columns from here on are ignored: punched cards had their numbers there.
 const END: usize = 72;
 
 /// A coefficient, a right-hand side or a range of a row.
@@ -30,14 +30,14 @@ pub struct Pair<'t> {
     pub value: f64,
 }
 
-/// What a line of COLUMNS, RHS or RANGES says. The name is a column's, or a set's, which may be
-/// left out.
+/// A line of COLUMNS, RHS or RANGES. The name is that of a column, or of a set, which may be
+/// absent.
 pub struct Entries<'t> {
     pub name: Option<&'t [u8]>,
     pub pairs: Vec<Pair<'t>>,
 }
 
-/// What a line of BOUNDS says.
+/// A line of BOUNDS.
 pub struct Bound<'t> {
     pub kind: &'t [u8],
     pub set: Option<&'t [u8]>,
@@ -77,7 +77,7 @@ pub fn text(name: &[u8]) -> String {
     }
 }
 
-/// At most so much of a text as fits into a message.
+/// The beginning of a text, short enough for a message.
 pub fn quoted(what: &[u8]) -> String {
     let all = text(what);
     let some: String = all.chars().filter(|c| !c.is_control()).take(40).collect();
@@ -198,8 +198,8 @@ impl<'t> Line<'t> {
         })
     }
 
-    /// A line of BOUNDS, whose set may have no name. Some kinds have no value, and one that is
-    /// there is disregarded.
+    /// A line of BOUNDS, whose set may have no name. Some kinds have no value; one that is present
+    /// is ignored.
     pub fn bound(&self, layout: Layout, is_column: impl Fn(&[u8]) -> bool) -> Found<Bound<'t>> {
         let (kind, set, column, value) = match layout {
             Layout::Free => {

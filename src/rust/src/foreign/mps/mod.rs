@@ -21,7 +21,7 @@ pub use fields::Layout;
 pub use notes::Note;
 pub use program::Program;
 
-/// What is wrong with a file, and in which of its lines, from 1 on.
+/// An error in a file, and the number of its line, from 1 on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     pub line: usize,
@@ -30,8 +30,8 @@ pub struct Fault {
 
 pub type Found<V> = std::result::Result<V, Fault>;
 
-/// The program in the text of a file. Without a layout both are tried: a file whose names have
-/// blanks makes no sense as fields that blanks separate.
+/// Parses the text of a file. Without a layout both are tried: a file with blanks in names is not
+/// valid in the free format.
 pub fn read(text: &[u8], layout: Option<Layout>) -> Found<Program> {
     if let Some(layout) = layout {
         return reader::read(text, layout);

@@ -71,8 +71,8 @@ fn scale<T: Scalar>(ctx: &'static Context, update: Update<T>, c: View<T>) -> Res
     )
 }
 
-/// As [`multiply`] on any GPU and in either precision, with at most about `flops` operations in one
-/// launch.
+/// Like [`multiply`], on any GPU and in either precision, with at most about `flops` operations in
+/// one launch.
 fn multiply_in_parts<T: Scalar>(
     ctx: &'static Context,
     flops: f64,

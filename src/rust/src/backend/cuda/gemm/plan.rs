@@ -11,11 +11,12 @@ use super::shapes::{Shape, SLAB};
 /// Shares of a tile that the kernel adds up first (`FOLLOW` in `multiply.cuh`).
 const FOLLOW: usize = 16;
 
-/// Slabs below which more blocks of a multiprocessor do better, because they wait for memory.
+/// Depth in slabs below which more blocks per multiprocessor are faster, because they wait for
+/// memory.
 const SHALLOW: usize = 16;
 
-/// Slabs above which tiny tiles, that read each line most often, are left out: memory cannot
-/// follow.
+/// Depth in slabs above which tiny tiles, which read each line most often, are not used: memory is
+/// too slow.
 const DEEP: usize = 512;
 
 /// The least share of a block, in slabs.
@@ -24,7 +25,7 @@ const SHORTEST_SHARE: usize = 4;
 /// Seconds of a launch in addition to its tiles.
 const LAUNCH_SECONDS: f64 = 3e-6;
 
-/// A GPU as far as a plan depends on it.
+/// The properties of a GPU on which a plan depends.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Machine {
     pub multiprocessors: usize,
@@ -100,7 +101,8 @@ impl Launch {
 }
 
 impl Plan {
-    /// The cheapest way with one of these shapes; none where no shape fits the machine.
+    /// The plan with the least estimated time among these shapes; None if no shape fits the
+    /// machine.
     pub(crate) fn choose(machine: &Machine, work: &Work, shapes: &[Shape]) -> Option<Plan> {
         shapes
             .iter()
@@ -112,8 +114,7 @@ impl Plan {
             .min_by(|a, b| a.seconds.total_cmp(&b.seconds))
     }
 
-    /// This way, with the time that it is thought to take; none where the shape does not fit the
-    /// machine.
+    /// A plan with this shape, with its estimated time; None if the shape does not fit the machine.
     pub(crate) fn new(
         machine: &Machine,
         work: &Work,
@@ -167,8 +168,8 @@ impl Plan {
         (2 * t.rows * t.cols * self.blocks) as f64
     }
 
-    /// The launches that make the tiles of `work`, of about so many operations each at most but of
-    /// one round at least.
+    /// The launches for the tiles of `work`: at least one round each, and at most about
+    /// `operations` operations.
     pub(crate) fn launches(&self, work: &Work, operations: f64) -> Vec<Launch> {
         let (all, slabs) = (work.tiles(self.shape), work.slabs());
         let rounds = (operations / (self.round() * work.k as f64)) as usize;
@@ -196,8 +197,8 @@ impl Plan {
         (0..all).step_by(at_once).map(launch).collect()
     }
 
-    /// How much of a depth of `k` one launch may have, so that a round takes about so many
-    /// operations at most.
+    /// The part of depth `k` that one launch may have, so that a round takes at most about
+    /// `operations` operations.
     pub(crate) fn depth(&self, k: usize, operations: f64) -> usize {
         let depth = (operations / self.round()) as usize / SLAB * SLAB;
         depth.max(64 * SLAB).min(k)

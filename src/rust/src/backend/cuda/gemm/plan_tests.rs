@@ -84,8 +84,8 @@ fn shapes_that_do_not_fit_are_not_chosen() {
     assert!(!plan.streamed);
 }
 
-/// Launches follow one another without gaps, and no block of a launch is without work or waits for
-/// one that is not there.
+/// Launches follow one another without gaps. Every block of a launch has work, and none waits for a
+/// block that does not exist.
 #[test]
 fn launches_make_all_tiles_once() {
     for shape in Shape::ALL {

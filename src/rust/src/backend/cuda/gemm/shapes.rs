@@ -18,7 +18,7 @@ pub(crate) enum Shape {
     SmallSingle,
 }
 
-/// What is known of a kernel: how it is started, and how fast it was seen to be.
+/// A kernel: how it is started, and its measured speed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Traits {
     /// Rows and columns of a tile.
@@ -27,7 +27,7 @@ pub(crate) struct Traits {
     pub threads: u32,
     /// Blocks that one multiprocessor is made to hold at once.
     pub resident: usize,
-    /// The part of the arithmetic's rate that is reached.
+    /// The fraction of the arithmetic rate that it reaches.
     pub efficiency: f64,
     /// Seconds from slab to slab of one block, at least.
     pub latency: f64,

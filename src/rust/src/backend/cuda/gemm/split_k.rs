@@ -15,7 +15,7 @@ pub(crate) fn prepare(ctx: &'static Context) -> Result<bool> {
     }
 }
 
-/// As [`prepare`], for products that will run on the second stream.
+/// Like [`prepare`], for products that will run in the second stream.
 pub(crate) fn prepare_beside(ctx: &'static Context) -> Result<bool> {
     prepare_for(ctx, 1)
 }

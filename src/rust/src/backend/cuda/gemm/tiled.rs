@@ -29,7 +29,7 @@ fn square_shapes<T: Scalar>() -> &'static [Shape] {
     }
 }
 
-/// Which tiles of C are made and where they go, as the kernels count it.
+/// Which tiles of C are computed and where they are stored, with the numbers that kernels use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Region {
     Full = 0,
@@ -50,8 +50,8 @@ impl Region {
     }
 }
 
-/// How a product is cut: the operations of a launch, and a shape and whether to share tiles, where
-/// that is not to be chosen.
+/// How a product is split: the operations of a launch, and, unless a plan chooses them, a shape and
+/// whether tiles are shared.
 #[derive(Clone, Copy)]
 struct Cut {
     operations: f64,
@@ -67,8 +67,8 @@ impl Cut {
     }
 }
 
-/// `C <- alpha A B + beta C` or one triangle of it. False where there is no kernel for it, or none
-/// that gains: nothing is done.
+/// `C <- alpha A B + beta C` or one triangle of it. False, with nothing done, if no kernel is for
+/// it or none is faster.
 pub(crate) fn multiply<T: Scalar>(
     ctx: &'static Context,
     update: Update<T>,
@@ -86,7 +86,7 @@ pub(crate) fn multiply<T: Scalar>(
     Ok(true)
 }
 
-/// `C <- A A'`, exactly symmetric. False where there is no kernel for it: nothing is done.
+/// `C <- A A'`, exactly symmetric. False, with nothing done, if there is no kernel for it.
 pub(crate) fn square<T: Scalar>(ctx: &'static Context, a: View<T>, c: View<T>) -> Result<bool> {
     let Some(product) = Product::of(ctx, Update::assign(), a, a.t(), c) else {
         return Ok(false);

@@ -67,7 +67,7 @@ impl<T: Scalar> Placed<T> {
         faer::Mat::from_fn(self.rows, self.cols, at)
     }
 
-    /// Every element of the larger matrix: inside what `want` says, around it what was there.
+    /// Checks every element of the larger matrix: `want` inside, and unchanged around it.
     fn check(&self, ctx: &'static Context, want: impl Fn(usize, usize) -> T, label: &str) {
         let mut got = self.outer.clone();
         self.device.read(ctx, got.as_mut()).unwrap();
@@ -99,7 +99,7 @@ fn shapes<T: Scalar>() -> Vec<Shape> {
     all.filter(|s| s.element() == size_of::<T>()).collect()
 }
 
-/// What would be chosen, and every other way.
+/// The chosen way, and every other one.
 fn ways(shapes: &[Shape]) -> Vec<Option<(Shape, bool)>> {
     let all = shapes.iter().flat_map(|s| [(*s, false), (*s, true)]);
     std::iter::once(None).chain(all.map(Some)).collect()
@@ -244,7 +244,7 @@ fn ways_give_the_triangle<T: Scalar>() {
     }
 }
 
-/// What is shared between blocks is added in one order, so that rounding is the same every time.
+/// Parts of shared tiles are added in one order, so that rounding is always the same.
 #[test]
 fn shared_tiles_are_the_same_every_time() {
     shared_tiles_repeat::<f64>();

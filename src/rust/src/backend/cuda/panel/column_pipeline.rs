@@ -18,11 +18,11 @@ pub(crate) const UNIT: usize = 32;
 /// The exchanges of more columns are not carried out by one block.
 const MOST_COLUMNS: usize = 2048;
 
-/// A kernel, and what it is started with.
+/// A kernel, and its launch parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Pipeline {
     pub kernel: Kernel,
-    /// Rows that it takes, threads that have them, and threads of a block that have none.
+    /// Rows that it takes, threads that hold them, and threads of a block that hold none.
     pub rows: usize,
     pub threads: usize,
     pub clerks: usize,
@@ -34,7 +34,7 @@ pub(crate) struct Pipeline {
 pub(crate) type Pipelines = [Pipeline; 3];
 
 impl Pipeline {
-    /// The least of them that takes so many rows.
+    /// The smallest of them that takes `rows` rows.
     pub(crate) fn of(all: &Pipelines, rows: usize) -> Option<Pipeline> {
         all.iter().find(|p| rows <= p.rows).copied()
     }
@@ -43,8 +43,8 @@ impl Pipeline {
         (self.threads + self.clerks) as u32
     }
 
-    /// Words of the messages of a launch with so many pivots: a column for each and one behind
-    /// them, and an integer for each.
+    /// Words of the messages of a launch with `pivots` pivots: a column and an integer for each,
+    /// and one more column.
     pub(crate) fn words<T>(&self, pivots: usize) -> usize {
         (pivots + 1) * self.rows * (size_of::<T>() / size_of::<u32>()) + pivots
     }
@@ -96,7 +96,7 @@ impl Plan {
         Plan::new(all, (rows, cols), 1, 0)
     }
 
-    /// As the device has it.
+    /// The plan for the properties of a device.
     pub(crate) fn of<T: Scalar>(
         ctx: &'static Context,
         all: &'static Pipelines,
@@ -117,9 +117,9 @@ impl Plan {
         Ok(Plan::new(all, size, unit, capacity))
     }
 
-    /// Columns of the launch that starts at column `first`: all that are left, if they fit. Else
-    /// those with a pivot at most; and where the kernel for the most rows is needed, it is left as
-    /// soon as the next takes over: a column costs less there.
+    /// Columns of the launch that starts at column `first`: all that are left, if they fit.
+    /// Otherwise at most the columns with a pivot. The kernel for the most rows stops as soon as
+    /// the next one can take over, where a column costs less.
     pub(crate) fn width(&self, first: usize) -> usize {
         let (rows, cols) = (self.rows - first, self.cols - first);
         if cols <= self.capacity {

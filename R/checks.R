@@ -4,7 +4,8 @@
 # `how` tells a native routine where and how to run, in the order it reads: device, single
 # precision, CPU threads (0: as many as the machine offers), smallest work worth a GPU (NA: a
 # model decides), seconds before progress is shown, bytes of a GPU's memory for tiles (Inf: what
-# is free), GPUs as a sum of powers of two (0: all), and measured break-even orders.
+# is free), GPUs as a sum of powers of two (0: all), whether the call shows its plan, and measured
+# break-even orders.
 how <- function(device, precision, call) {
   where <- .External(settings, device, precision)
   if (is.null(where)) abort_settings(device, precision, call) else where
@@ -49,6 +50,7 @@ option_fits <- list(
     is_size(value),
   cudafactor.gpu_memory = function(value) is.null(value) || is_size(value),
   cudafactor.devices = function(value) is.null(value) || is_device_numbers(value),
+  cudafactor.verbose = function(value) is.null(value) || isTRUE(value) || isFALSE(value),
   cudafactor.breakeven = function(value) {
     is.null(value) || is.numeric(value) && all(names(value) %in% tasks) && !is.null(names(value)) &&
       !any(value < 0, na.rm = TRUE)
@@ -61,6 +63,7 @@ option_wants <- c(
   cudafactor.progress = "TRUE, FALSE or a number of seconds",
   cudafactor.gpu_memory = "a number of bytes",
   cudafactor.devices = "GPU numbers counted from 0, each named once",
+  cudafactor.verbose = "TRUE or FALSE",
   cudafactor.breakeven = "a named vector of orders, such as attr(gpu_benchmark(), \"breakeven\")"
 )
 

@@ -160,6 +160,9 @@ base_text <- function(fmt, ..., domain = "R") gettextf(fmt, ..., domain = domain
 #
 # `routine` selects the base R routine whose message applies: see singular_text().
 unwrap <- function(reply, call, routine = NULL, out = NULL) {
+  if (!is.null(reply$plan)) {
+    say_plan(reply$plan, call)
+  }
   if (!is.null(reply$warning)) {
     warn("device_failed", paste0(reply$warning, "; device = \"auto\" now uses the CPU"), call)
   }
@@ -168,6 +171,27 @@ unwrap <- function(reply, call, routine = NULL, out = NULL) {
     return(reply$ok %||% out)
   }
   raise(err$kind, err$message, err$fields, call, routine)
+}
+
+# Shows the plan of a call, as option cudafactor.verbose asks for: a message that handlers and
+# suppressMessages() know.
+say_plan <- function(plan, call) {
+  text <- paste0(called_name(call), plan$text, "\n")
+  fields <- plan[c("device", "way", "cpu_seconds", "gpu_seconds", "free_bytes")]
+  message(structure(
+    class = c("cudafactor_plan", "message", "condition"),
+    c(list(message = text, call = call), fields)
+  ))
+}
+
+# "gpu_chol(): " of a call gpu_chol(x), without the package's name; "" where a function was called
+# that has no name.
+called_name <- function(call) {
+  called <- if (is.call(call)) call[[1L]]
+  if (is.call(called) && length(called) == 3L && is.name(called[[3L]])) {
+    called <- called[[3L]]
+  }
+  if (is.name(called)) paste0(called, "(): ") else ""
 }
 
 raise <- function(kind, message, fields, call, routine) {

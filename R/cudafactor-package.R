@@ -66,6 +66,8 @@
 #'     and else `FALSE`. The bar has the rate and the time left. For matrices on disk it also has
 #'     the phase and the bytes read and written; for [gpu_chol()] and [gpu_solve()] part by part,
 #'     the bytes that come from the matrix and go to the factor.}
+#'   \item{`cudafactor.verbose`}{does each computation show its plan by [message()]? `TRUE` or
+#'     `FALSE`. If unset, `FALSE`. See the section Plans.}
 #'   \item{`cudafactor.gpu_memory`}{bytes of each GPU's memory, such as `8e9`, that one call may use
 #'     for ordinary matrices. A call that needs more works part by part. It holds for [gpu_chol()],
 #'     [gpu_matmult()], [gpu_crossprod()], [gpu_tcrossprod()], [chol_update()], [chol_downdate()],
@@ -106,12 +108,34 @@
 #'
 #' `gpu_last_device()` tells where the last computation ran.
 #'
+#' @section Plans:
+#' With `options(cudafactor.verbose = TRUE)` a computation says where and how it ran, and why, such
+#' as
+#' ```
+#' gpu_chol(): 8192 x 8192, double: on the CPU with 2 threads (no GPU was found)
+#' ```
+#' On a GPU the plan also tells how the matrices go there: loaded whole, streamed in blocks of
+#' columns, in parts, or by tiles. It tells the bytes of the operands and the result, and those that
+#' were free. Times in a plan are predictions of the model.
+#'
+#' The message comes when the computation ends, before its error if it fails. Functions that [pcg()]
+#' calls say nothing of their own. Neither does work that has no choice of device, such as
+#' arithmetic of a [gpu_matrix].
+#'
+#' The condition has classes `cudafactor_plan`, `message` and `condition`, and fields `device`,
+#' `way`, `cpu_seconds`, `gpu_seconds` and `free_bytes`; numbers are NA where nothing asked for
+#' them. `way` is `"whole"`, `"resident"`, `"streamed"`, `"parts"`, `"tiled"` or `"panels"`.
+#'
 #' @examples
 #' old <- options(cudafactor.device = "cpu", cudafactor.threads = 1)
 #' gpu_crossprod(matrix(1:6, 3))
 #' gpu_last_device()
-#' options(old)
+#'
+#' options(cudafactor.verbose = TRUE)
+#' r <- gpu_chol(diag(3))
+#' options(c(old, cudafactor.verbose = FALSE))
 #' @name cudafactor-options
 #' @aliases cudafactor.device cudafactor.gpu_memory cudafactor.devices cudafactor.min_flops
 #' @aliases cudafactor.breakeven cudafactor.progress cudafactor.threads CUDAFACTOR_NUM_THREADS
+#' @aliases cudafactor.verbose
 NULL

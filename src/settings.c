@@ -60,6 +60,15 @@ static double progress_delay(void) {
   return number_option("cudafactor.progress", usual);
 }
 
+// Option cudafactor.verbose: does a call show its plan? FALSE where it is not set, -1 where it is
+// neither TRUE nor FALSE.
+static double shows_plan(void) {
+  const SEXP value = Rf_GetOption1(Rf_install("cudafactor.verbose"));
+  if (value == R_NilValue) return 0;
+  if (TYPEOF(value) != LGLSXP || XLENGTH(value) != 1 || LOGICAL(value)[0] == NA_LOGICAL) return -1;
+  return LOGICAL(value)[0] != 0;
+}
+
 // The GPUs that option cudafactor.devices names, as a sum of powers of two: 0 where it is unset. -1
 // where it is not a vector of different numbers, counted from 0 and below MOST_DEVICES, of which a
 // double holds the sum.
@@ -103,8 +112,8 @@ static int read_breakeven(SEXP value, double *orders) {
 }
 
 // .External(settings, device, precision): c(device, single, threads, min_flops, delay, gpu_memory,
-// devices, breakeven) as the native routines read them, or NULL when an argument or an option is
-// not what it should be; the R function says which. In C because every call needs it.
+// devices, verbose, breakeven) as the native routines read them, or NULL when an argument or an
+// option is not what it should be; the R function says which. In C because every call needs it.
 SEXP settings_of_call(SEXP args) {
   const SEXP device = CADR(args), precision = CADDR(args);
   if (!is_string(device) || !is_string(precision)) return R_NilValue;
@@ -116,11 +125,12 @@ SEXP settings_of_call(SEXP args) {
                min_flops = number_option("cudafactor.min_flops", R_NaN);
   const double delay = progress_delay(),
                memory = number_option("cudafactor.gpu_memory", R_PosInf),
-               devices = chosen_devices();
+               devices = chosen_devices(), verbose = shows_plan();
   double orders[VERBS];
-  if (threads < 0 || min_flops < 0 || delay < 0 || memory < 0 || devices < 0) return R_NilValue;
+  if (threads < 0 || min_flops < 0 || delay < 0 || memory < 0 || devices < 0 || verbose < 0)
+    return R_NilValue;
   if (!read_breakeven(Rf_GetOption1(Rf_install("cudafactor.breakeven")), orders)) return R_NilValue;
-  const SEXP how = Rf_allocVector(REALSXP, 7 + VERBS);
+  const SEXP how = Rf_allocVector(REALSXP, 8 + VERBS);
   double *v = REAL(how);
   v[0] = number;
   v[1] = single;
@@ -129,6 +139,7 @@ SEXP settings_of_call(SEXP args) {
   v[4] = delay;
   v[5] = memory;
   v[6] = number == -1 ? devices : 0;
-  memcpy(v + 7, orders, sizeof orders);
+  v[7] = verbose;
+  memcpy(v + 8, orders, sizeof orders);
   return how;
 }

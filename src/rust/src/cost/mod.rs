@@ -1,8 +1,10 @@
 //! How long work takes and how much memory it needs, here and on a GPU.
 //!
 //! It imports `base` alone.
-//! Start with [`model`], which decides where `device = "auto"` computes.
+//! Start with [`plan`], which decides where and in how many parts a call computes. It asks
+//! [`model`] how long that takes.
 
 pub mod footprint;
 pub mod model;
+pub mod plan;
 pub mod work;

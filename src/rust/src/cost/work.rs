@@ -1,6 +1,8 @@
 //! How much there is to do: operations, numbers that are read and written, columns that follow one
 //! another.
 
+use std::fmt;
+
 use crate::base::matrix::Change;
 
 /// What is done, as far as it decides how fast it goes.
@@ -32,10 +34,40 @@ impl Verb {
     ];
 }
 
+/// The dimensions of what a call computes with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operands {
+    Unknown,
+    Matrix(usize, usize),
+    /// The dimensions of the operands of a product.
+    Product((usize, usize), (usize, usize)),
+    /// The order of a system, and its right-hand sides.
+    System(usize, usize),
+    /// The number of matrices, and their dimensions.
+    Batch(usize, (usize, usize)),
+    Pixels(usize),
+}
+
+/// As `20 x 30`.
+impl fmt::Display for Operands {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Operands::Unknown => write!(f, "operands"),
+            Operands::Matrix(m, n) => write!(f, "{m} x {n}"),
+            Operands::Product((m, k), (l, n)) => write!(f, "{m} x {k} by {l} x {n}"),
+            Operands::System(n, 1) => write!(f, "{n} x {n}, 1 right-hand side"),
+            Operands::System(n, rhs) => write!(f, "{n} x {n}, {rhs} right-hand sides"),
+            Operands::Batch(count, (m, n)) => write!(f, "{count} of {m} x {n}"),
+            Operands::Pixels(count) => write!(f, "{count} pixels"),
+        }
+    }
+}
+
 /// One call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Work {
     pub verb: Verb,
+    pub operands: Operands,
     pub flops: f64,
     /// Numbers that go to the device, and that come back.
     pub read: f64,
@@ -93,6 +125,7 @@ impl Work {
     fn new(verb: Verb, flops: f64, (read, written): (f64, f64)) -> Work {
         Work {
             verb,
+            operands: Operands::Unknown,
             flops,
             read,
             written,
@@ -102,10 +135,27 @@ impl Work {
         }
     }
 
+    /// One matrix that is factored.
     fn factors(mut self, (m, n): (usize, usize)) -> Work {
+        self.operands = Operands::Matrix(m, n);
         self.steps = m.min(n) as f64;
         self.entries = area((m, n));
         self
+    }
+
+    /// The same work, judged as so many operations: infinitely many are for a GPU wherever there is
+    /// one, none are for the CPU.
+    pub fn counted_as(self, flops: f64) -> Work {
+        Work { flops, ..self }
+    }
+
+    /// With a matrix of these dimensions.
+    pub fn of(self, (m, n): (usize, usize)) -> Work {
+        self.with(Operands::Matrix(m, n))
+    }
+
+    pub fn with(self, operands: Operands) -> Work {
+        Work { operands, ..self }
     }
 
     fn of_entries(self, entries: f64) -> Work {
@@ -120,12 +170,13 @@ impl Work {
             flops,
             (area((m, k)) + area((k, n)), area((m, n))),
         )
+        .with(Operands::Product((m, k), (k, n)))
     }
 
     /// The n by n product of a matrix and its transpose, with sums of k.
     pub fn crossprod(n: usize, k: usize) -> Work {
         let flops = area((n, n)) * k as f64;
-        Work::new(Verb::Crossprod, flops, (area((n, k)), area((n, n))))
+        Work::new(Verb::Crossprod, flops, (area((n, k)), area((n, n)))).of((k, n))
     }
 
     /// Only a triangle is read.
@@ -142,7 +193,7 @@ impl Work {
         Work {
             entries: all,
             count,
-            ..one
+            ..one.with(Operands::Batch(count as usize, (n, n)))
         }
     }
 
@@ -174,7 +225,8 @@ impl Work {
         let flops = lu_flops((n, n)) + 2.0 * area((n, n)) * rhs as f64;
         let b = area((n, rhs));
         let read = area((n, n)) + if given { b } else { 0.0 };
-        Work::new(Verb::Solve, flops, (read, b)).factors((n, n))
+        let work = Work::new(Verb::Solve, flops, (read, b)).factors((n, n));
+        work.with(Operands::System(n, rhs))
     }
 
     /// `passes` triangular systems of order n with so many right-hand sides.
@@ -182,7 +234,8 @@ impl Work {
         let flops = passes * area((n, n)) * rhs as f64;
         let b = area((n, rhs));
         let work = Work::new(Verb::Triangular, flops, (area((n, n)) + b, b));
-        work.factors((n, n)).of_entries(b)
+        let work = work.factors((n, n)).of_entries(b);
+        work.with(Operands::System(n, rhs))
     }
 
     /// The factor of a matrix of order n to which a product of k columns is added, or from which it
@@ -231,6 +284,10 @@ impl Work {
         Work {
             entries: all * (x + y),
             count: all.max(1.0),
+            operands: match count {
+                1 => one.operands,
+                _ => Operands::Batch(count, (m, n)),
+            },
             ..one
         }
     }
@@ -244,7 +301,7 @@ impl Work {
         Work {
             steps: LP_ITERATIONS * m as f64,
             entries: LP_ITERATIONS * area((m, m)),
-            ..work
+            ..work.of((m, n))
         }
     }
 

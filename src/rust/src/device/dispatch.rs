@@ -32,7 +32,7 @@ pub trait Dispatch {
     /// Whether the user asked for single precision.
     fn is_single(&self) -> bool;
 
-    /// The machine for this work.
+    /// The machine for this work, which begins now: the plan of the call tells of it.
     fn processor(&self, work: Work) -> Processor;
 
     /// Runs a routine on the machine for this work, in the precision that the user asked for, and

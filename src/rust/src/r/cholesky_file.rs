@@ -13,17 +13,17 @@ use crate::base::error::{Error, Result};
 use crate::base::processor::Processor;
 use crate::base::progress;
 use crate::base::scalar::Scalar;
-use crate::cost::work::cholesky_flops;
+use crate::cost::plan::call::{self, Way};
+use crate::cost::plan::device::suits_file;
+use crate::cost::work::{cholesky_flops, Work};
 use crate::device::async_copy::AsyncCopy;
+use crate::device::memory::Memory;
 use crate::r::args;
 use crate::r::reply::{reply, show_progress};
 use crate::r::session::{note_fallback, set_last};
 use crate::r::target::{check_free, How};
 use crate::r::tile_matrix::{by_element, open_known, path, same_extents};
 use crate::tiles::{kind, Access, State, TileFile};
-
-/// With `device = "auto"` the CPU factors smaller matrices.
-pub const LEAST_ON_GPU: usize = 2048;
 
 /// Bytes of host memory to use where the system does not tell what is free.
 const MODEST: f64 = (1u64 << 30) as f64;
@@ -59,6 +59,11 @@ fn run<T: Scalar, D: AsyncCopy<T>>(
     free: &[f64],
     speeds: Vec<f64>,
 ) -> Result<Report> {
+    call::take_way(|| Way::Tiled {
+        processors: devs.iter().map(Memory::<T>::processor).collect(),
+        tile: files.to.layout().tile(),
+    });
+    call::refine(|plan| plan.free = free.iter().copied().reduce(f64::min));
     let least = LEAST_ROOM as u64 * files.to.buffer()?.bytes().len() as u64;
     let devices = free
         .iter()
@@ -144,8 +149,10 @@ fn factor_open<T: Scalar>(
     wanted: &Wanted,
     how: &How,
 ) -> Result<(Report, Processor)> {
-    let large = files.to.layout().rows() >= LEAST_ON_GPU;
-    let target = how.target(if large { f64::INFINITY } else { 0.0 });
+    let n = files.to.layout().rows();
+    let large = suits_file(n, usize::MAX);
+    let work = Work::cholesky(n).counted_as(if large { f64::INFINITY } else { 0.0 });
+    let target = how.plan(work);
     match on(target, files, wanted, wanted.resume, how) {
         Err(e) if how.may_fall_back(&e) => {
             note_fallback(&e);

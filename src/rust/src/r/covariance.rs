@@ -8,6 +8,7 @@ use crate::base::error::Result;
 use crate::base::processor::Processor;
 use crate::base::progress;
 use crate::base::scalar::Scalar;
+use crate::cost::plan::device::COVARIANCE_ENTRIES;
 use crate::cost::work::Work;
 use crate::device::covariance::{scales, Correlation, Covariance, Points};
 use crate::r::args::{self, Out};
@@ -18,9 +19,6 @@ use crate::r::session::{note_fallback, set_last};
 use crate::r::target::{check_free, on_device, How};
 use crate::r::tile_writer::{writer, Writer};
 use crate::tiles::TileFile;
-
-/// With `device = "auto"` the CPU evaluates matrices of fewer entries: those of 2048 points.
-const LEAST_ON_GPU: f64 = (1u64 << 22) as f64;
 
 /// A covariance function by its name, and `c(variance, nugget, range...)`.
 struct Function {
@@ -57,7 +55,7 @@ impl Function {
 
 /// What decides about the device.
 fn weight(entries: f64) -> Work {
-    Work::from(if entries >= LEAST_ON_GPU {
+    Work::from(if entries >= COVARIANCE_ENTRIES {
         f64::MAX
     } else {
         0.0
@@ -91,7 +89,7 @@ fn native_covariance(
             .transpose()?;
         let mut out = Out::new(&out, dim)?;
         let entries = dim.0 as f64 * dim.1 as f64;
-        on_device!(&how, weight(entries), |dev, T| {
+        on_device!(&how, weight(entries).of(dim), |dev, T| {
             T::fill_host(out.slice(), |out| {
                 let out = args::view_mut::<T>(out, dim);
                 matrix(dev, &function.covariance, x, y, out)
@@ -155,7 +153,8 @@ fn fill_file<T: Scalar>(
     how: &How,
 ) -> Result<()> {
     let layout = file.layout();
-    let target = how.target(weight(layout.rows() as f64 * layout.cols() as f64));
+    let work = weight(layout.rows() as f64 * layout.cols() as f64);
+    let target = how.plan(work.of((layout.rows(), layout.cols())));
     match fill(target, file, function, x, how) {
         Err(e) if how.may_fall_back(&e) => {
             note_fallback(&e);

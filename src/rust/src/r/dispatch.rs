@@ -16,7 +16,7 @@ impl Dispatch for How {
     }
 
     fn processor(&self, work: Work) -> Processor {
-        self.target(work)
+        self.plan(work)
     }
 
     fn run<R: Routine>(&self, work: Work, routine: &mut R) -> Result<R::Value> {

@@ -72,6 +72,7 @@ impl<'r> Call<'r> {
         set_last(Processor::Cpu);
         let dev = CpuDevice::new(how.threads);
         let work = Work::from(a.values.len() as f64);
+        how.plan_on_cpu(&work.of((a.rows, a.columns())));
         let _shown = crate::base::progress::begin(work.flops, false, how.delay, show_progress);
         lp::solve::solve(
             &SparseConstraints::new(&dev, a),

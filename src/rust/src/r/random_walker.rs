@@ -15,6 +15,8 @@ use crate::backend::dispatch::on_processor;
 use crate::base::error::{Error, Result};
 use crate::base::processor::Processor;
 use crate::base::scalar;
+use crate::cost::plan::device::PIXELS;
+use crate::cost::work::{Operands, Work};
 use crate::r::args::{self, Out};
 use crate::r::reply::reply;
 use crate::r::session::{note_fallback, set_last};
@@ -26,9 +28,6 @@ fn broken() -> Error {
         what: "a native routine was called without the parts of a segmentation".into(),
     }
 }
-
-/// Pixels from which "auto" iterates on a GPU.
-const FOR_GPU: usize = 100_000;
 
 /// "auto" iterates on the CPU where a factor takes more multiplications to a pixel: so it is with
 /// volumes of 26 pixels a side and more and pictures of more than some 4000 a side, not with
@@ -95,8 +94,9 @@ fn run(
     mut all: Option<&mut [f64]>,
 ) -> Result<Done> {
     let pixels = graph.pixels();
+    let work = Work::from(if pixels >= PIXELS { f64::MAX } else { 0.0 });
     // A GPU that is there is taken, unless the image is small.
-    let target = how.target(if pixels >= FOR_GPU { f64::MAX } else { 0.0 });
+    let target = how.plan(work.with(Operands::Pixels(pixels)));
     let volume = graph.dims().iter().filter(|n| **n > 1).count() > 2;
     let cost = multiplications(graph.dims());
     let iterates = match method {

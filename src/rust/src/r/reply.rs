@@ -12,6 +12,7 @@ use crate::base::error::{Error, Field, Result};
 use crate::base::interrupt;
 use crate::base::progress::Report;
 use crate::base::reserve;
+use crate::cost::plan::call::{self, CallPlan};
 use crate::r::session::{in_between, in_r, take_failure};
 
 extern "C" {
@@ -135,10 +136,29 @@ pub fn reply_even_if_short<A: Answer>(routine: impl FnOnce() -> Result<A>) -> Ro
     if !in_between() {
         let _ = reserve::renew();
     }
+    let answer = match call::take() {
+        None => answer,
+        Some(plan) => with_field(&answer, "plan", shown(&plan)),
+    };
     match take_failure() {
         None => answer,
-        Some(text) => with_warning(&answer, text),
+        Some(text) => with_field(&answer, "warning", text.into()),
     }
+}
+
+/// A plan as R's list: the sentence, and what a program may want to know. NA where it is unknown.
+fn shown(plan: &CallPlan) -> Robj {
+    let number = |x: Option<f64>| x.map_or(Rfloat::na(), Rfloat::from);
+    let (cpu, gpu) = plan.predicted();
+    list!(
+        text = plan.to_string(),
+        device = plan.processor.name(),
+        way = plan.way.name(),
+        cpu_seconds = number(cpu),
+        gpu_seconds = number(gpu),
+        free_bytes = number(plan.free)
+    )
+    .into()
 }
 
 /// When the library is loaded: fills the reserve up, and has extendr make its list of protected
@@ -152,14 +172,14 @@ pub extern "C" fn cudafactor_prepare() -> i32 {
     1
 }
 
-/// The reply with what the user is to be warned of.
-fn with_warning(answer: &Robj, text: String) -> Robj {
+/// The reply with one more field.
+fn with_field(answer: &Robj, name: &str, value: Robj) -> Robj {
     let (mut names, mut values): (Vec<&str>, Vec<Robj>) = answer
         .as_list()
         .map(|l| l.iter().unzip())
         .unwrap_or_default();
-    names.push("warning");
-    values.push(text.into());
+    names.push(name);
+    values.push(value);
     List::from_names_and_values(names, values)
         .map(Robj::from)
         .unwrap_or_else(|_| ().into())

@@ -304,7 +304,9 @@ pub(crate) use on_held;
 /// at work then.
 pub fn watch(how: &How, a: &Held, work: impl Into<Work>) -> progress::Call {
     let later = a.target() != Processor::Cpu;
-    progress::begin(work.into().flops, later, how.delay, show_progress)
+    let work = work.into();
+    how.plan_there(a.target(), a.single(), &work);
+    progress::begin(work.flops, later, how.delay, show_progress)
 }
 
 /// Puts the matrix that `$body` makes, on the device of one or two [`Held`], behind the handle
@@ -390,7 +392,7 @@ fn native_held_new(x: Robj, dim: Robj, out: Robj, how: Robj) -> Robj {
         let dim = args::dims(&dim)?;
         let x = args::matrix(&x, dim)?;
         let slot = Slot::new(&out)?;
-        let a = on_device!(&how, f64::INFINITY, |dev, T| {
+        let a = on_device!(&how, Work::from(f64::INFINITY).of(dim), |dev, T| {
             let x = T::borrow_host(x)?;
             let a = dev.load_temporary(args::view(&x, dim), Part::All)?;
             Ok(Holds::<T>::hold(dev, a))

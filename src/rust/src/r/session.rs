@@ -6,6 +6,7 @@ use std::cell::{Cell, RefCell};
 use crate::base::error::Error;
 use crate::base::processor::Processor;
 use crate::base::threads;
+use crate::cost::plan::call as plan;
 
 thread_local! {
     static IN_R: Cell<bool> = const { Cell::new(false) };
@@ -14,7 +15,9 @@ thread_local! {
 /// Calls R, which comes back without a jump. It may run finalizers and event handlers meanwhile.
 pub fn in_r<V>(call: impl FnOnce() -> V) -> V {
     let (before, threads) = (IN_R.replace(true), threads::want(0));
+    let plan = plan::take();
     let value = call();
+    plan::put_back(plan);
     threads::want(threads);
     IN_R.set(before);
     value
@@ -34,6 +37,7 @@ thread_local! {
 /// Remembers the device that ran the last computation.
 pub fn set_last(target: Processor) {
     LAST.with(|l| l.set(Some(target)));
+    plan::refine(|plan| plan.settle(target));
 }
 
 /// None before the first computation.
@@ -54,6 +58,7 @@ thread_local! {
 /// Notes that the CPU takes the place of a GPU. A lack of memory passes; of a GPU that fails the
 /// user is told, once.
 pub fn note_fallback(e: &Error) {
+    plan::refine(|plan| plan.fall_back(e.to_string()));
     if matches!(e, Error::DeviceFailed { .. }) && !TOLD.replace(true) {
         FAILURE.set(Some(e.to_string()));
     }

@@ -1,4 +1,4 @@
-//! Where a call runs: the choice that R's `how` argument asks for.
+//! Where a call runs: R's `how` argument, and the plan that follows from it.
 
 use std::sync::OnceLock;
 
@@ -9,51 +9,65 @@ use crate::backend::cpu::CpuDevice;
 use crate::backend::cuda;
 use crate::base::error::{Error, Result};
 use crate::base::processor::Processor;
-use crate::cost;
-use crate::cost::model::{Cpu, Gpu, MARGIN, TRIVIAL};
+use crate::base::scalar::Scalar;
+use crate::cost::model::{Cpu, Gpu};
+use crate::cost::plan::call::{self, CallPlan, Way};
+use crate::cost::plan::device::{Choice, DeviceRequest, DeviceSettings, Hardware, Reason};
 use crate::cost::work::{Verb, Work};
+use crate::device::async_copy::AsyncCopy;
 use crate::r::args;
 use crate::r::session::in_between;
 
-/// What the user asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Request {
-    /// The device follows from the amount of work.
-    Auto,
-    /// `Auto` for work that is for GPUs: the first one starts it, all may share it.
-    Gpus,
-    Exactly(Processor),
-}
-
-/// R's `how`: `c(device, single, threads, min_flops, delay, gpu_memory, devices, breakeven)`, made
-/// by `settings.c`.
+/// R's `how`: `c(device, single, threads, min_flops, delay, gpu_memory, devices, verbose,
+/// breakeven)`, made by `settings.c`.
 pub struct How {
-    request: Request,
+    settings: DeviceSettings,
     pub single: bool,
     /// 0 for the default number.
     pub threads: usize,
-    /// Operations from which a GPU is taken; NaN where the model decides.
-    min_flops: f64,
     /// Seconds before progress is shown; infinite where it is not.
     pub delay: f64,
     /// Bytes of a GPU's memory for matrices that are taken there by tiles; infinite for what is
     /// free.
     pub gpu_memory: f64,
-    /// GPUs to be used, bit by bit; 0 for all.
-    chosen: u64,
-    /// For each of [`Verb::NAMED`] the order from which a GPU was measured to pay; NaN where it was
-    /// not.
-    breakeven: [f64; Verb::NAMED.len()],
+    /// Whether the call shows its plan.
+    verbose: bool,
+}
+
+/// This machine, for calls with so many threads.
+struct Here {
+    threads: usize,
+}
+
+impl Hardware for Here {
+    fn cpu(&self) -> Cpu {
+        Cpu::here(threads_of(self.threads))
+    }
+
+    fn gpus(&self) -> usize {
+        cuda_count()
+    }
+
+    fn first_gpu(&self) -> Option<Gpu> {
+        static FIRST: OnceLock<Option<Gpu>> = OnceLock::new();
+        if cuda_count() == 0 {
+            return None;
+        }
+        *FIRST.get_or_init(|| cuda::driver::speed::of(0).ok())
+    }
+}
+
+fn threads_of(requested: usize) -> usize {
+    CpuDevice::new(requested).threads()
 }
 
 impl How {
     pub fn parse(how: &Robj) -> Result<How> {
-        let [device, single, threads, min_flops, delay, gpu_memory, chosen, ref measured @ ..] =
-            *args::doubles(how)?
-        else {
-            return Err(Error::Internal {
-                what: "a native routine was called without its settings".to_owned(),
-            });
+        let [device, single, threads, min_flops, ref others @ ..] = *args::doubles(how)? else {
+            return Err(without_settings());
+        };
+        let [delay, gpu_memory, chosen, verbose, ref measured @ ..] = *others else {
+            return Err(without_settings());
         };
         // The threads of the pool may all wait for the call that this one came in between.
         let threads = if in_between() { 1 } else { threads as usize };
@@ -63,136 +77,105 @@ impl How {
             .iter_mut()
             .zip(measured)
             .for_each(|(to, from)| *to = *from);
+        let single = single != 0.0;
         Ok(How {
-            request: match device {
-                -1.0 => Request::Auto,
-                -2.0 => Request::Exactly(Processor::Cpu),
-                ordinal => Request::Exactly(Processor::Cuda(ordinal as usize)),
+            settings: DeviceSettings {
+                request: match device {
+                    -1.0 => DeviceRequest::Auto,
+                    -2.0 => DeviceRequest::Exactly(Processor::Cpu),
+                    ordinal => DeviceRequest::Exactly(Processor::Cuda(ordinal as usize)),
+                },
+                single,
+                min_flops,
+                chosen: chosen as u64,
+                breakeven,
             },
-            single: single != 0.0,
+            single,
             threads,
-            min_flops,
             delay,
             gpu_memory,
-            chosen: chosen as u64,
-            breakeven,
+            // What a function does that another call calls is part of that call.
+            verbose: verbose != 0.0 && !in_between(),
         })
     }
 
-    /// The machine for some work. `auto` asks for a GPU only when the work is large enough, so that
-    /// small work opens no driver. Infinitely many operations are for a GPU wherever there is one.
-    pub fn target(&self, work: impl Into<Work>) -> Processor {
-        match self.request {
-            Request::Exactly(t) => t,
-            Request::Gpus => Processor::Cuda(self.first()),
-            Request::Auto if self.pays(&work.into()) => Processor::Cuda(self.first()),
-            Request::Auto => Processor::Cpu,
+    fn here(&self) -> Here {
+        Here {
+            threads: self.threads,
         }
     }
 
-    /// The GPU that `auto` takes for what one does alone. It may not be there, where the user chose
-    /// it.
-    fn first(&self) -> usize {
-        if self.chosen == 0 {
-            0
-        } else {
-            self.chosen.trailing_zeros() as usize
+    /// The processor for some work, as [`DeviceSettings::choose`] says.
+    pub fn target(&self, work: impl Into<Work>) -> Processor {
+        let choice = self.settings.choose(&work.into(), &self.here());
+        choice.processor
+    }
+
+    /// As [`How::target`], for work that begins now: the call shows this plan where the user wants
+    /// to see it.
+    pub fn plan(&self, work: impl Into<Work>) -> Processor {
+        let work = work.into();
+        let choice = self.settings.choose(&work, &self.here());
+        let processor = choice.processor;
+        self.show(choice, &work);
+        processor
+    }
+
+    /// The plan of work with an operand that is on a device.
+    pub fn plan_there(&self, processor: Processor, single: bool, work: &Work) {
+        let reason = Reason::Resident;
+        self.show(Choice { processor, reason }, work);
+        call::refine(|plan| {
+            plan.single = single;
+            plan.way = Way::Resident;
+        });
+    }
+
+    /// The plan of work by a method that only the CPU has.
+    pub fn plan_on_cpu(&self, work: &Work) {
+        let processor = Processor::Cpu;
+        let reason = match self.settings.request {
+            DeviceRequest::Exactly(Processor::Cpu) => Reason::Asked,
+            _ => Reason::OnlyCpu,
+        };
+        self.show(Choice { processor, reason }, work);
+    }
+
+    fn show(&self, choice: Choice, work: &Work) {
+        if self.verbose {
+            let threads = threads_of(self.threads);
+            call::begin(CallPlan::new(choice, work, self.single, threads));
         }
     }
 
     /// Whether the user has named GPUs.
     pub fn named(&self) -> bool {
-        self.chosen != 0
+        self.settings.named()
     }
 
-    /// Whether the user has named several GPUs.
-    pub fn together(&self) -> bool {
-        self.chosen.count_ones() > 1
-    }
-
-    /// The same settings for work that belongs on GPUs, whatever its amount. The group of GPUs
-    /// that may share the work stays as the user asked for it.
+    /// As [`DeviceSettings::for_gpu`].
     pub fn for_gpu(self) -> How {
-        let there = self.request == Request::Auto && self.pays(&f64::INFINITY.into());
-        self.settled(there)
-    }
-
-    /// As [`How::for_gpu`], where the caller knows whether there is a GPU.
-    fn settled(self, there: bool) -> How {
-        let request = match self.request {
-            Request::Auto if there => Request::Gpus,
-            Request::Auto => Request::Exactly(Processor::Cpu),
-            settled => settled,
-        };
-        How { request, ..self }
+        let settings = self.settings.for_gpu(&self.here());
+        How { settings, ..self }
     }
 
     /// The numbers of GPUs that may share work that is for a GPU.
     pub fn gpus(&self) -> Vec<usize> {
-        self.gpus_of(cuda_count())
-    }
-
-    /// As [`How::gpus`], on a machine with `count` GPUs.
-    fn gpus_of(&self, count: usize) -> Vec<usize> {
-        match self.request {
-            _ if self.chosen != 0 => {
-                let bits = 0..u64::BITS as usize;
-                bits.filter(|d| self.chosen >> d & 1 == 1).collect()
-            }
-            Request::Exactly(Processor::Cuda(ordinal)) => vec![ordinal],
-            Request::Exactly(Processor::Cpu) => Vec::new(),
-            Request::Auto | Request::Gpus => (0..count).collect(),
-        }
+        self.settings.shared_by(&self.here())
     }
 
     /// Where a factorization may go.
     pub fn means(&self) -> DevicePool<'_> {
         DevicePool {
             devices: Box::new(|| self.gpus()),
-            together: self.together(),
+            together: self.settings.together(),
             memory: self.gpu_memory,
         }
     }
 
-    /// Whether the work is for a GPU, and there is one. See `docs/design/device-choice.md`.
-    fn pays(&self, work: &Work) -> bool {
-        // A matrix that is to stay, for work of which nobody knows yet.
-        if work.flops == f64::INFINITY {
-            return cuda_count() > 0;
-        }
-        if !self.min_flops.is_nan() {
-            return work.flops >= self.min_flops && cuda_count() > 0;
-        }
-        if work.flops < TRIVIAL {
-            return false;
-        }
-        if work.flops >= f64::MAX {
-            return cuda_count() > 0;
-        }
-        let cpu = Cpu::here(CpuDevice::new(self.threads).threads());
-        let measured = self.measured(work.verb);
-        if measured.is_none() && !cost::model::pays(work, self.single, &cpu, &Gpu::BEST, 1.0) {
-            return false;
-        }
-        let Some(gpu) = first_gpu() else {
-            return false;
-        };
-        let margin = measured.map_or(MARGIN, |n| {
-            cost::model::margin_at(n, work.verb, self.single, &cpu, &gpu)
-        });
-        cost::model::pays(work, self.single, &cpu, &gpu, margin)
-    }
-
-    /// The order at which a GPU begins to pay, if it was measured.
-    fn measured(&self, verb: Verb) -> Option<f64> {
-        let named = Verb::NAMED.iter().zip(self.breakeven);
-        let mut found = named.filter(|((_, v), n)| *v == verb && !n.is_nan());
-        found.next().map(|(_, n)| n)
-    }
-
     /// Whether a failed GPU may be replaced by the CPU without the user having asked.
     pub fn may_fall_back(&self, e: &Error) -> bool {
-        self.request == Request::Auto
+        self.settings.request == DeviceRequest::Auto
             && match e {
                 Error::DeviceMemory { .. } | Error::DeviceFailed { .. } => true,
                 // One that the user has named is to be there.
@@ -202,17 +185,22 @@ impl How {
     }
 }
 
+fn without_settings() -> Error {
+    Error::Internal {
+        what: "a native routine was called without its settings".to_owned(),
+    }
+}
+
 pub fn cuda_count() -> usize {
     cuda::driver::probe::device_count()
 }
 
-/// How fast the GPU is that `auto` would take, if there is one.
-fn first_gpu() -> Option<Gpu> {
-    static FIRST: OnceLock<Option<Gpu>> = OnceLock::new();
-    if cuda_count() == 0 {
-        return None;
+/// Adds a device that was opened to the plan of this call: its memory that is free.
+pub fn tell_memory<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
+    if call::is_kept() && !dev.is_host() {
+        let free = dev.free().ok().map(|bytes| bytes as f64);
+        call::refine(|plan| plan.free = free);
     }
-    *FIRST.get_or_init(|| cuda::driver::speed::of(0).ok())
 }
 
 /// An error where a GPU is in use by the call that this one came in between.
@@ -248,11 +236,12 @@ macro_rules! on_device {
                 how.threads,
                 |$dev, $t| {
                     set_last(target);
+                    $crate::r::target::tell_memory::<$t, _>($dev);
                     $body
                 }
             )
         };
-        match run(how.target(work)) {
+        match run(how.plan(work)) {
             Err(e) if how.may_fall_back(&e) => {
                 $crate::r::session::note_fallback(&e);
                 run(Processor::Cpu)
@@ -262,47 +251,3 @@ macro_rules! on_device {
     }};
 }
 pub(crate) use on_device;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn asked(request: Request, chosen: u64) -> How {
-        How {
-            request,
-            single: false,
-            threads: 1,
-            min_flops: f64::NAN,
-            delay: f64::INFINITY,
-            gpu_memory: f64::INFINITY,
-            chosen,
-            breakeven: [f64::NAN; Verb::NAMED.len()],
-        }
-    }
-
-    #[test]
-    fn a_default_request_for_gpus_keeps_all_of_them() {
-        let how = asked(Request::Auto, 0).settled(true);
-        assert_eq!(how.target(1.0), Processor::Cuda(0));
-        assert_eq!(how.gpus_of(3), [0, 1, 2]);
-        assert!(!how.together());
-    }
-
-    #[test]
-    fn named_gpus_are_kept() {
-        let how = asked(Request::Auto, 0b110).settled(true);
-        assert_eq!(how.target(1.0), Processor::Cuda(1));
-        assert_eq!(how.gpus_of(3), [1, 2]);
-        assert!(how.together());
-    }
-
-    #[test]
-    fn one_device_stays_one() {
-        let how = asked(Request::Exactly(Processor::Cuda(1)), 0).settled(true);
-        assert_eq!(how.target(1.0), Processor::Cuda(1));
-        assert_eq!(how.gpus_of(3), [1]);
-        let how = asked(Request::Auto, 0).settled(false);
-        assert_eq!(how.target(1.0), Processor::Cpu);
-        assert!(how.gpus_of(0).is_empty());
-    }
-}

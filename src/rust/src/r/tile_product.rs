@@ -11,18 +11,20 @@ use crate::base::error::Result;
 use crate::base::matrix::Trans;
 use crate::base::progress::Moved;
 use crate::base::scalar::Scalar;
+use crate::cost::plan::device::suits_file;
+use crate::cost::work::Operands;
 use crate::device::async_copy::AsyncCopy;
 use crate::r::args::{self, Out};
-use crate::r::cholesky_file::LEAST_ON_GPU;
 use crate::r::reply::reply;
 use crate::r::target::How;
 use crate::r::tile_matrix::{by_element, open_known, path};
-use crate::r::tile_task::{carry_out, wanted, Task, Wanted, LEAST_COLUMNS};
+use crate::r::tile_task::{carry_out, wanted, Task, Wanted};
 use crate::tiles::kind;
 
 /// `out = op(x) y`
 struct Product<'a, T> {
     x: &'a Stored<'a, T>,
+    tile: usize,
     op: Trans,
     y: &'a [f64],
     ydim: (usize, usize),
@@ -49,7 +51,12 @@ impl<T: Scalar> Task<T> for Product<'_, T> {
 
     fn is_large(&self) -> bool {
         let (rows, cols) = self.x.extents();
-        rows.min(cols) >= LEAST_ON_GPU && self.ydim.1 >= LEAST_COLUMNS
+        suits_file(rows.min(cols), self.ydim.1)
+    }
+
+    fn dimensions(&self) -> (Operands, usize) {
+        let x = self.op.shape(self.x.extents());
+        (Operands::Product(x, self.ydim), self.tile)
     }
 
     fn column(&self) -> u64 {
@@ -84,6 +91,7 @@ fn multiply_file<T: Scalar>(
     let mut out = Out::new(out, odim)?;
     let mut task = Product {
         x: &x,
+        tile: file.layout().tile(),
         op,
         y: args::matrix(y, ydim)?,
         ydim,

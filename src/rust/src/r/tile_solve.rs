@@ -13,14 +13,14 @@ use crate::algo::tiled::source::Passing;
 use crate::base::error::{Error, Result};
 use crate::base::progress::Moved;
 use crate::base::scalar::Scalar;
-use crate::cost::work::cholesky_flops;
+use crate::cost::plan::device::suits_file;
+use crate::cost::work::{cholesky_flops, Operands};
 use crate::device::async_copy::AsyncCopy;
 use crate::r::args::{self, Out};
-use crate::r::cholesky_file::LEAST_ON_GPU;
 use crate::r::reply::reply;
 use crate::r::target::How;
 use crate::r::tile_matrix::{by_element, open_known, path};
-use crate::r::tile_task::{carry_out, wanted, Task, Wanted, LEAST_COLUMNS};
+use crate::r::tile_task::{carry_out, wanted, Task, Wanted};
 use crate::tiles::kind;
 
 /// `out = op(R)^-1 b`
@@ -51,7 +51,12 @@ impl<T: Scalar> Task<T> for Solve<'_, T> {
     }
 
     fn is_large(&self) -> bool {
-        self.factor.order() >= LEAST_ON_GPU && self.dim.1 >= LEAST_COLUMNS
+        suits_file(self.factor.order(), self.dim.1)
+    }
+
+    fn dimensions(&self) -> (Operands, usize) {
+        let operands = Operands::System(self.factor.order(), self.dim.1);
+        (operands, self.factor.tile())
     }
 
     fn column(&self) -> u64 {
@@ -93,7 +98,12 @@ impl<T: Scalar> Task<T> for InverseDiagonal<'_, T> {
     }
 
     fn is_large(&self) -> bool {
-        self.factor.order() >= LEAST_ON_GPU
+        suits_file(self.factor.order(), usize::MAX)
+    }
+
+    fn dimensions(&self) -> (Operands, usize) {
+        let n = self.factor.order();
+        (Operands::Matrix(n, n), self.factor.tile())
     }
 
     fn column(&self) -> u64 {

@@ -12,16 +12,14 @@ use crate::base::error::{Error, Result};
 use crate::base::processor::Processor;
 use crate::base::progress::{self, Moved};
 use crate::base::scalar::Scalar;
+use crate::cost::plan::call::{self, Way};
+use crate::cost::work::{Operands, Work};
 use crate::device::async_copy::AsyncCopy;
 use crate::r::args;
 use crate::r::cholesky_file::{bytes, host_bytes};
 use crate::r::reply::show_progress;
 use crate::r::session::{note_fallback, set_last};
 use crate::r::target::{check_free, How};
-
-/// With `device = "auto"` the CPU computes with fewer columns: reading the file takes longer than
-/// to compute with it.
-pub const LEAST_COLUMNS: usize = 64;
 
 /// Bytes of memory for tiles that the user asked for; NaN where nothing was said.
 pub struct Wanted {
@@ -42,6 +40,8 @@ pub fn wanted(memory: &Robj) -> Result<Wanted> {
 /// What is done with a matrix in a file, on any device.
 pub trait Task<T: Scalar> {
     fn operations(&self) -> f64;
+    /// The operands, and the order of the file's tiles.
+    fn dimensions(&self) -> (Operands, usize);
     /// What it is called while the user waits.
     fn phase(&self) -> &'static str;
     /// The bytes that are read.
@@ -69,17 +69,24 @@ fn on<T: Scalar>(
     // The parts of tiles at the edge take two more on a device.
     let least = (2 + LEAST_ROOM as u64) * task.tile_bytes()? + task.column();
     let host = host_bytes(wanted.host, least);
+    let tiled = || Way::Tiled {
+        processors: vec![target],
+        tile: task.dimensions().1,
+    };
     match target {
         Processor::Cpu => {
             set_last(target);
+            call::take_way(tiled);
             let budget = Budget { host, device: host };
             task.run(&CpuDevice::new(how.threads), budget)
         }
         Processor::Cuda(ordinal) => {
             let dev = CudaDevice::open(ordinal)?;
             set_last(target);
+            call::take_way(tiled);
             let usage = dev.usage()?;
             let free = (usage.free + usage.pooled) as f64;
+            call::refine(|plan| plan.free = Some(free));
             let device = bytes(wanted.device, 0.75 * free, least);
             task.run(&dev, Budget { host, device })
         }
@@ -87,8 +94,9 @@ fn on<T: Scalar>(
 }
 
 pub fn carry_out<T: Scalar>(wanted: &Wanted, how: &How, task: &mut impl Task<T>) -> Result<()> {
-    let work = if task.is_large() { f64::INFINITY } else { 0.0 };
-    match on(how.target(work), wanted, how, task) {
+    let work = Work::from(if task.is_large() { f64::INFINITY } else { 0.0 });
+    let work = work.with(task.dimensions().0);
+    match on(how.plan(work), wanted, how, task) {
         Err(e) if how.may_fall_back(&e) => {
             note_fallback(&e);
             on(Processor::Cpu, wanted, how, task)

@@ -10,15 +10,15 @@ use crate::base::error::Result;
 use crate::base::matrix::Change;
 use crate::base::progress::Moved;
 use crate::base::scalar::Scalar;
-use crate::cost::work::Work;
+use crate::cost::plan::device::suits_file;
+use crate::cost::work::{Operands, Work};
 use crate::device::async_copy::AsyncCopy;
 use crate::r::args;
-use crate::r::cholesky_file::LEAST_ON_GPU;
 use crate::r::cholesky_update::change;
 use crate::r::reply::reply;
 use crate::r::target::How;
 use crate::r::tile_matrix::{by_element, open_known, path};
-use crate::r::tile_task::{carry_out, wanted, Task, Wanted, LEAST_COLUMNS};
+use crate::r::tile_task::{carry_out, wanted, Task, Wanted};
 use crate::tiles::{kind, TileFile};
 
 /// A factor in a file, and the name of another for the changed one.
@@ -50,7 +50,15 @@ impl<T: Scalar> Task<T> for Update<'_, T> {
     }
 
     fn is_large(&self) -> bool {
-        self.from.layout().rows() >= LEAST_ON_GPU && self.k >= LEAST_COLUMNS
+        suits_file(self.from.layout().rows(), self.k)
+    }
+
+    fn dimensions(&self) -> (Operands, usize) {
+        let layout = self.from.layout();
+        (
+            Operands::Matrix(layout.rows(), layout.cols()),
+            layout.tile(),
+        )
     }
 
     /// What panels take that are on their way.

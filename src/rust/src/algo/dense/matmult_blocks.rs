@@ -16,7 +16,8 @@ use crate::base::interrupt;
 use crate::base::matrix::Trans;
 use crate::base::scalar::Scalar;
 use crate::base::threads::owns_pool;
-use crate::cost::footprint::SLACK;
+use crate::cost::plan::call::{take_way, Way};
+use crate::cost::plan::size::{self, GpuLimits};
 use crate::device::async_copy::AsyncCopy;
 
 /// How much of the room is for a block of the result; the rest is for two chunks of both operands.
@@ -31,6 +32,16 @@ struct Parts {
     rows: usize,
     cols: usize,
     terms: usize,
+}
+
+impl Parts {
+    /// Adds them to the plan of this call.
+    fn tell(self) {
+        take_way(|| Way::Parts {
+            rows: self.rows,
+            columns: self.cols,
+        });
+    }
 }
 
 /// For a product m x k by k x n with room for so many numbers; `None` where that is not even enough
@@ -63,15 +74,20 @@ fn parts((m, n, k): (usize, usize, usize), room: f64) -> Option<Parts> {
 
 /// How many numbers there is room for, where `memory` bytes are too few for so many.
 pub fn room<T: Scalar, D: AsyncCopy<T>>(dev: &D, memory: f64, numbers: f64) -> Option<f64> {
-    let bytes = numbers * size_of::<T>() as f64;
-    // Workspace of the product.
-    let left = memory - SLACK.min(memory / 4.0);
-    (!dev.is_host() && bytes > left).then_some(left / size_of::<T>() as f64)
+    let limits = GpuLimits {
+        is_host: dev.is_host(),
+        memory,
+        together: false,
+    };
+    size::product(numbers, size_of::<T>(), limits)
 }
 
 /// How many numbers there is room for on a device that had too little for all.
 pub fn what_is_free<T: Scalar, D: AsyncCopy<T>>(dev: &D) -> Result<f64> {
-    Ok(0.5 * dev.free()? as f64 / size_of::<T>() as f64)
+    Ok(size::product_after_shortage(
+        dev.free()? as f64,
+        size_of::<T>(),
+    ))
 }
 
 fn too_little<R>(room: f64) -> Result<R> {
@@ -94,6 +110,7 @@ pub fn product<T: Scalar, D: AsyncCopy<T>>(
     let Some(parts) = parts((m, n, k), room) else {
         return too_little(room);
     };
+    parts.tell();
     for col in (0..n).step_by(parts.cols.max(1)) {
         for row in (0..m).step_by(parts.rows.max(1)) {
             let (rows, cols) = (parts.rows.min(m - row), parts.cols.min(n - col));
@@ -122,6 +139,7 @@ pub fn self_product<T: Scalar, D: AsyncCopy<T>>(
     let Some(parts) = parts((n, n, k), room) else {
         return too_little(room);
     };
+    parts.tell();
     for col in (0..n).step_by(parts.cols.max(1)) {
         for row in (0..n).step_by(parts.rows.max(1)) {
             let (rows, cols) = (parts.rows.min(n - row), parts.cols.min(n - col));

@@ -19,7 +19,7 @@ use crate::algo::sparse::csr::Stored;
 use crate::base::error::{Error, Result};
 use crate::base::processor::Processor;
 use crate::base::scalar::Scalar;
-use crate::cost::work::Work;
+use crate::cost::work::{Operands, Work};
 use crate::device::dispatch::{AnyDevice, Dispatch, Routine};
 use crate::device::memory::Memory;
 use crate::device::sparse::{Columns, Sparse};
@@ -27,6 +27,11 @@ use crate::device::sparse::{Columns, Sparse};
 /// What dense systems of order n are taken for.
 pub fn work(n: usize) -> Work {
     Work::cholesky(n)
+}
+
+/// Systems as work of so many operations, which alone decide about the device.
+fn counted_as(s: &Systems, flops: f64) -> Work {
+    Work::from(flops).with(Operands::System(s.n, s.columns))
 }
 
 /// Solves the systems by conjugate gradients, or by a complete factor as their preconditioner.
@@ -47,7 +52,7 @@ pub fn work(n: usize) -> Work {
 pub fn solve(s: &Systems, a: Matrix<'_>, m: &Given, devices: &impl Dispatch) -> Result<Solved> {
     match (a, m) {
         (Matrix::Dense(x), _) => {
-            let on_gpu = matches!(devices.processor(0.0.into()), Processor::Cuda(_));
+            let on_gpu = matches!(devices.processor(counted_as(s, 0.0)), Processor::Cuda(_));
             if on_gpu || !is_mostly_zero(x) {
                 return solve_dense(s, x, m, devices);
             }
@@ -166,7 +171,7 @@ fn solve_on_device(
     devices: &impl Dispatch,
 ) -> Result<Option<Solved>> {
     let fits = suits_gpu(s.n, a.index.len());
-    let processor = devices.processor(if fits { f64::MAX } else { 0.0 }.into());
+    let processor = devices.processor(counted_as(s, if fits { f64::MAX } else { 0.0 }));
     let run = |processor, built| {
         let solved = devices.run_on(processor, None, &mut WithSparse { s, a, built });
         solved.map(|solved| solved.by(built))

@@ -18,7 +18,8 @@ use crate::base::error::{Error, Result};
 use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::base::threads::wanted;
-use crate::cost::footprint;
+use crate::cost::plan::call::{take_way, Way};
+use crate::cost::plan::size::{self, GpuLimits, Several};
 use crate::device::async_copy::AsyncCopy;
 use crate::tiles::plan::LEAST_SLOTS;
 use crate::tiles::{Layout, Shape, Strips};
@@ -34,13 +35,6 @@ pub struct DevicePool<'m> {
     pub memory: f64,
 }
 
-/// Orders below which a device that has room is asked for nothing else.
-const LARGE: usize = 8192;
-/// Orders from which there is work for several devices, where the user names them, and from which
-/// those that reach one another are faster.
-const SHARED: usize = 16384;
-const FASTER: usize = 40_000;
-
 /// The upper factor in `out`, zero below the diagonal. By tiles where that must be, or is faster.
 pub fn factor<T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
@@ -49,21 +43,20 @@ pub fn factor<T: Scalar, D: AsyncCopy<T>>(
     mut out: MatMut<'_, T>,
 ) -> Result<()> {
     let n = x.nrows();
-    if dev.is_host() || n < LARGE && means.memory == f64::INFINITY {
-        return dense::cholesky::factor(dev, x, out);
-    }
-    let fits = footprint::Task::Cholesky.on_gpu(n, size_of::<T>()) <= means.memory;
+    let ways = size::cholesky(n, size_of::<T>(), means.limits(dev.is_host()));
     let mut lacking = None;
-    if fits {
-        if let Some(devs) = means.faster(dev, n)? {
+    if let Some(several) = ways.several {
+        if let Some(devs) = means.several(dev, n, several)? {
             match factor_by_tiles(&devs, means.memory, x, out.as_mut()) {
                 Err(e) if !means.together && may_be_others(&e) => {}
                 done => return done,
             }
         }
+    }
+    if ways.whole {
         // Where memory is short this has what nobody needs any more given back first.
         match dense::cholesky::factor(dev, x, out.as_mut()) {
-            Err(e @ Error::DeviceMemory { .. }) => lacking = Some(e),
+            Err(e @ Error::DeviceMemory { .. }) if ways.tiles => lacking = Some(e),
             done => return done,
         }
     }
@@ -86,18 +79,28 @@ fn may_be_others(e: &Error) -> bool {
 }
 
 impl DevicePool<'_> {
-    /// Several devices, where the user wants them to work together, or where they are faster than
-    /// one that has room.
-    fn faster<T: Scalar, D: AsyncCopy<T>>(&self, dev: &D, n: usize) -> Result<Option<Vec<D>>> {
-        // One device factors in double precision what comes in single.
-        let asked = self.together && n >= SHARED;
-        let faster = n >= FASTER && size_of::<T>() == size_of::<f64>();
-        if !(asked || faster) || (self.devices)().len() < 2 {
+    /// What limits a call, as its plan asks.
+    pub fn limits(&self, is_host: bool) -> GpuLimits {
+        GpuLimits {
+            is_host,
+            memory: self.memory,
+            together: self.together,
+        }
+    }
+
+    /// Several devices as the plan wants them, where there are as many.
+    fn several<T: Scalar, D: AsyncCopy<T>>(
+        &self,
+        dev: &D,
+        n: usize,
+        several: Several,
+    ) -> Result<Option<Vec<D>>> {
+        if (self.devices)().len() < 2 {
             return Ok(None);
         }
         let devs = self.open(dev)?;
         let good = devs.len() > 1
-            && (asked
+            && (several == Several::Asked
                 || all_fits::<T, D>(&devs, self.memory, n)?
                 || found_garbage(&devs) && all_fits::<T, D>(&devs, self.memory, n)?);
         Ok(good.then_some(devs))
@@ -128,12 +131,6 @@ impl DevicePool<'_> {
     }
 }
 
-/// Orders of tiles, the fastest first.
-const TILES: [usize; 5] = [2048, 1024, 512, 256, 128];
-/// Tiles that a device should have room for, and rows of tiles there should be for each device, so
-/// that there is something to do while others travel.
-const ROOMY: usize = 14;
-const ROWS: usize = 6;
 /// Bytes in host memory on their way, which a server's cache between the processor and the devices
 /// holds; and whole tiles, for any number of devices and for each, at most and at least.
 const CACHE: usize = 256 << 20;
@@ -187,16 +184,8 @@ pub(crate) fn tiles<T: Scalar, D: AsyncCopy<T>>(
 ) -> Result<(Layout, u64)> {
     let free = free_bytes(devs, memory)?;
     let least = free.into_iter().min().unwrap_or(0);
-    let rows = |tile: usize| n.div_ceil(tile);
-    let room = |tile: usize| least / tile_bytes::<T>(tile);
-    // Few rows would leave devices idle; what cannot be had is done without, as long as it can be
-    // planned.
-    let good = |tile: &&usize| room(**tile) >= ROOMY && rows(**tile) >= ROWS * devs.len();
-    let possible = |tile: &&usize| room(**tile) >= LEAST_ROOM && rows(**tile) <= MOST_ROWS;
-    let smallest = &TILES[TILES.len() - 1];
-    let mut of = TILES.iter().filter(|tile| rows(**tile) <= MOST_ROWS);
-    let tile = of.find(good).or_else(|| TILES.iter().rev().find(possible));
-    let tile = (*tile.unwrap_or(smallest)).min(n.max(1));
+    let bounds = (LEAST_ROOM, MOST_ROWS);
+    let tile = size::tile_order(n, size_of::<T>(), devs.len(), least, bounds);
     Ok((Layout::new(n, n, tile, Shape::Triangle)?, least as u64))
 }
 
@@ -205,10 +194,9 @@ fn tile_bytes<T>(tile: usize) -> usize {
 }
 
 fn free_bytes<T: Scalar, D: AsyncCopy<T>>(devs: &[D], memory: f64) -> Result<Vec<usize>> {
-    let free = devs.iter().map(|dev| {
-        let free = dev.free()? as f64 * SAFE;
-        Ok(free.min(memory) as usize)
-    });
+    let free = devs
+        .iter()
+        .map(|dev| Ok(size::usable(dev.free()?, memory) as usize));
     free.collect()
 }
 
@@ -259,6 +247,14 @@ fn found_garbage<T: Scalar, D: AsyncCopy<T>>(devs: &[D]) -> bool {
     holds
 }
 
+/// Adds tiles to the plan of this call.
+fn tell_way<T: Scalar, D: AsyncCopy<T>>(devs: &[D], tile: usize) {
+    take_way(|| Way::Tiled {
+        processors: devs.iter().map(Memory::<T>::processor).collect(),
+        tile,
+    });
+}
+
 fn not_dense() -> Error {
     Error::Dimension {
         what: "a square matrix with contiguous columns is needed".into(),
@@ -273,6 +269,7 @@ pub fn factor_by_tiles<T: Scalar, D: AsyncCopy<T>>(
     out: MatMut<'_, T>,
 ) -> Result<()> {
     let (layout, _) = tiles::<T, D>(devs, memory, x.nrows())?;
+    tell_way::<T, D>(devs, layout.tile());
     let mut room = room::<T, D>(devs, memory, &layout)?;
     let speeds: Vec<f64> = devs.iter().map(AsyncCopy::speed).collect();
     let owners = owners(layout.block_rows(), &speeds);
@@ -322,6 +319,7 @@ pub fn factor_staying<T: Scalar, D: AsyncCopy<T>>(
     if n == 0 {
         return Ok(Vec::new());
     }
+    tell_way::<T, D>(devs, tile);
     let speeds: Vec<f64> = devs.iter().map(AsyncCopy::speed).collect();
     let strips = strips::<T>(&layout, devs.len(), || true);
     let tiles = HostTiles::to_read(strips, x).ok_or_else(not_dense)?;
@@ -358,6 +356,3 @@ pub fn factor_staying<T: Scalar, D: AsyncCopy<T>>(
     };
     cholesky::factor_staying(devs, &tiles, &work, copiers(&strips, devs.len()))
 }
-
-/// Of the memory that is free: others take some meanwhile.
-const SAFE: f64 = 0.9;

@@ -18,11 +18,8 @@ use crate::base::error::{Error, Result};
 use crate::base::progress;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::base::threads::owns_pool;
-use crate::cost::footprint;
+use crate::cost::plan::size::{self, SolveWays};
 use crate::device::async_copy::AsyncCopy;
-
-/// Orders below which every device has room.
-const LARGE: usize = 4096;
 
 /// As [`dense::solve::solve`]. A matrix that the device has no room for, and that is symmetric and
 /// positive definite, goes there tile by tile.
@@ -34,12 +31,11 @@ pub fn solve<T: Scalar, D: AsyncCopy<T>>(
     tol: f64,
     mut out: MatMut<'_, T>,
 ) -> Result<()> {
-    let n = a.nrows();
-    if dev.is_host() || n < LARGE && means.memory == f64::INFINITY {
+    let ways = size::solve(a.nrows(), size_of::<T>(), means.limits(dev.is_host()));
+    if ways == SolveWays::Whole {
         return dense::solve::solve(dev, a, b, tol, out);
     }
-    let need = footprint::Task::Solve.on_gpu(n, size_of::<T>());
-    if need > means.memory && is_symmetric(a)? {
+    if ways == SolveWays::TilesThenWhole && is_symmetric(a)? {
         match by_tiles(dev, means, a, &b, tol, out.as_mut()) {
             Err(Error::NotPositiveDefinite { .. }) => {}
             done => return done,

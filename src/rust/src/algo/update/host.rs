@@ -18,7 +18,7 @@ use crate::base::error::{Error, Result};
 use crate::base::matrix::{Change, Uplo};
 use crate::base::scalar::Scalar;
 use crate::base::threads::wanted;
-use crate::cost::footprint::SLACK;
+use crate::cost::plan::size::{update_bytes, usable};
 use crate::device::async_copy::AsyncCopy;
 use crate::device::elementwise::Elementwise;
 use crate::device::update::PANEL;
@@ -170,21 +170,6 @@ impl<T: Scalar> Pieces<T> for Matrices<'_, T> {
     }
 }
 
-/// Bytes of a device's memory that an update takes in one go: the factor, its transpose where it is
-/// a lower one, and what has as many rows as V; more where it `factors` again.
-fn in_one_go<T>(uplo: Uplo, n: usize, k: usize, factors: bool) -> f64 {
-    let mut squares = match uplo {
-        Uplo::Upper => 1.0,
-        Uplo::Lower => 2.0,
-    };
-    if factors {
-        // The matrix, and its factor without what is below the diagonal.
-        squares += 2.0;
-    }
-    let (n, k) = (n as f64, k as f64);
-    (squares * n * n + 8.0 * n * k) * size_of::<T>() as f64 + SLACK
-}
-
 /// As [`factor::update`], or [`factor::update_lower`], with so many bytes of the device's memory at
 /// most, infinite for what is free. Where the factor has no room there its panels pass by.
 pub fn update<T: Scalar, D: AsyncCopy<T> + Elementwise<T>>(
@@ -198,7 +183,7 @@ pub fn update<T: Scalar, D: AsyncCopy<T> + Elementwise<T>>(
     let (n, k) = v.shape();
     let mut lacking = None;
     let passes = !dev.is_host() && dev.has_update();
-    if !passes || in_one_go::<T>(uplo, n, k, !dev.update_pays(n, k)) <= memory {
+    if !passes || update_bytes(uplo, (n, k), size_of::<T>(), !dev.update_pays(n, k)) <= memory {
         let out = out.as_mut();
         let done = match uplo {
             Uplo::Upper => factor::update(dev, change, r, v, out),
@@ -240,9 +225,6 @@ fn means<T: Scalar>(n: usize, k: usize, memory: u64, abreast: Option<usize>) -> 
     })
 }
 
-/// Of the memory that is free: others take some meanwhile.
-const SAFE: f64 = 0.9;
-
 /// The same where panels pass by in any case, with so many times [`PANEL`] columns where that is
 /// said.
 pub fn update_by_panels<T: Scalar, D: AsyncCopy<T>>(
@@ -262,7 +244,7 @@ pub fn update_by_panels<T: Scalar, D: AsyncCopy<T>>(
     let free = if dev.is_host() {
         u64::MAX
     } else {
-        (dev.free()? as f64 * SAFE).min(memory) as u64
+        usable(dev.free()?, memory) as u64
     };
     let means = means::<T>(n, k, free, abreast)?;
     let margin = match change {

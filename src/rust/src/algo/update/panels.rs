@@ -21,6 +21,7 @@ use crate::base::matrix::{Block, Change, Part};
 use crate::base::progress;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::cost::footprint::SLACK;
+use crate::cost::plan::call::{take_way, Way};
 use crate::device::async_copy::AsyncCopy;
 
 /// Panels on a device of its own memory: one comes, one is computed with, one goes.
@@ -80,6 +81,7 @@ where
     let mut all = dev.reflections(change, n, k)?;
     let v = dev.load_temporary(v, Part::All)?;
     let cut = means.cut;
+    take_way(|| Way::Panels { columns: cut.width });
     let slots = cut.slots(dev, means.slots)?;
     let window = Window::new(cut, &slots, pieces);
     let step = |p: usize, home: &mut D::Mat<'_>| {

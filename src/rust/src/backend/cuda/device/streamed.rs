@@ -4,11 +4,11 @@ use faer::{MatMut, MatRef};
 
 use crate::backend::cuda::driver::guards::{in_blocks, require, require_indexable};
 use crate::backend::cuda::matrix::views::Matrix;
-use crate::backend::cuda::transfer::column_blocks::worthwhile;
 use crate::backend::cuda::{cholesky, streamed, CudaDevice};
 use crate::base::error::Result;
 use crate::base::matrix::Trans;
 use crate::base::scalar::Scalar;
+use crate::cost::plan::size;
 use crate::device::lapack::LuInfo;
 use crate::device::streamed::{QrBlock, Streamed};
 
@@ -30,7 +30,10 @@ impl<T: Scalar> Streamed<T> for CudaDevice {
     ) -> Result<Option<()>> {
         let n = trans.shape(a.shape()).0;
         require(out.shape() == (n, n), "syrk: shapes do not fit")?;
-        match (trans, worthwhile::<T>(a.shape(), 4)) {
+        match (
+            trans,
+            size::Streamed::Crossprod.blocks(a.shape(), size_of::<T>()),
+        ) {
             (Trans::Yes, Some(blocks)) => {
                 in_blocks(|| streamed::factors::crossprod(self.ctx, a, out, &blocks))
             }
@@ -48,7 +51,7 @@ impl<T: Scalar> Streamed<T> for CudaDevice {
         if cholesky::via_f64::is_whole_cholesky::<T>(self.ctx, n) {
             return Ok(None);
         }
-        match worthwhile::<T>(a.shape(), 4) {
+        match size::Streamed::Cholesky.blocks(a.shape(), size_of::<T>()) {
             Some(blocks) => in_blocks(|| streamed::factors::cholesky(self.ctx, a, out, &blocks)),
             None => Ok(None),
         }
@@ -61,7 +64,7 @@ impl<T: Scalar> Streamed<T> for CudaDevice {
     ) -> Result<Option<(LuInfo, f64)>> {
         require_indexable(x.shape())?;
         require(a.shape() == x.shape(), "getrf: shapes do not fit")?;
-        match worthwhile::<T>(x.shape(), 2) {
+        match size::Streamed::Lu.blocks(x.shape(), size_of::<T>()) {
             Some(blocks) => in_blocks(|| streamed::factors::lu(self.ctx, x, a.view(), &blocks)),
             None => Ok(None),
         }
@@ -80,7 +83,7 @@ impl<T: Scalar> Streamed<T> for CudaDevice {
             && ipiv.iter().all(|p| *p < n)
             && b.is_none_or(|b| b.shape() == out.shape());
         require(fits, "getrs: shapes do not fit")?;
-        let Some(blocks) = worthwhile::<T>(out.shape(), 4) else {
+        let Some(blocks) = size::Streamed::LuSolve.blocks(out.shape(), size_of::<T>()) else {
             return Ok(None);
         };
         in_blocks(|| streamed::factors::solve_factored(self.ctx, lu.view(), ipiv, b, out, &blocks))
@@ -93,7 +96,7 @@ impl<T: Scalar> Streamed<T> for CudaDevice {
         finish: &mut QrBlock<'_, T>,
     ) -> Result<Option<Vec<T>>> {
         require(x.shape() == out.shape(), "geqrf: shapes do not fit")?;
-        match worthwhile::<T>(x.shape(), 2) {
+        match size::Streamed::Qr.blocks(x.shape(), size_of::<T>()) {
             Some(blocks) => in_blocks(|| streamed::factors::qr(self.ctx, x, out, &blocks, finish)),
             None => Ok(None),
         }

@@ -3,10 +3,11 @@
 use crate::backend::cuda::cholesky::update::Reflections;
 use crate::backend::cuda::driver::guards::{in_blocks, require};
 use crate::backend::cuda::matrix::views::Matrix;
-use crate::backend::cuda::{cholesky, streamed, transfer, CudaDevice};
+use crate::backend::cuda::{cholesky, streamed, CudaDevice};
 use crate::base::error::Result;
 use crate::base::matrix::Change;
 use crate::base::scalar::Scalar;
+use crate::cost::plan::size;
 use crate::device::update::FactorUpdate;
 use faer::{MatMut, MatRef};
 
@@ -58,9 +59,7 @@ impl<T: Scalar> FactorUpdate<T> for CudaDevice {
             shape.0 == shape.1 && shape == home && v.shape().0 == shape.0,
             "chud: shapes do not fit",
         )?;
-        let Some(blocks) =
-            transfer::column_blocks::worthwhile::<T>(shape, streamed::update::BLOCKS)
-        else {
+        let Some(blocks) = size::Streamed::Update.blocks(shape, size_of::<T>()) else {
             return Ok(None);
         };
         let v = v.view();

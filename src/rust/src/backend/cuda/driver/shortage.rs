@@ -10,10 +10,10 @@ use std::ops::Range;
 use faer::{Mat, MatRef};
 
 use super::context::Context;
-use crate::backend::cuda::transfer::column_blocks::worthwhile;
 use crate::backend::cuda::CudaDevice;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::{Part, Trans};
+use crate::cost::plan::size;
 
 /// The numbers of the requests to refuse, and the number of requests so far.
 struct Refused {
@@ -129,7 +129,7 @@ const ORDER: usize = 2944;
 
 fn gpu() -> Option<CudaDevice> {
     let ctx = Context::for_test()?;
-    assert!(worthwhile::<f64>((ORDER, ORDER), 4).is_some());
+    assert!(size::Streamed::Cholesky.blocks((ORDER, ORDER), 8).is_some());
     Some(CudaDevice { ctx })
 }
 
@@ -182,7 +182,7 @@ fn solutions_give_way() {
 fn qr_gives_way() {
     let Some(gpu) = gpu() else { return };
     let (m, n) = (34_000, 256);
-    assert!(worthwhile::<f64>((m, n), 2).is_some());
+    assert!(size::Streamed::Qr.blocks((m, n), 8).is_some());
     gives_way("qr", &matrix(m, n), |x, numbers| {
         let mut out = Mat::full(m, n, 7.0);
         let mut finish = |_: usize, _: &[f64], _: &[f64], tau: &[f64]| Some(tau.to_vec());
@@ -204,7 +204,7 @@ fn qr_gives_way() {
 fn crossproducts_give_way() {
     let Some(gpu) = gpu() else { return };
     let (m, n) = (17_000, 512);
-    assert!(worthwhile::<f64>((m, n), 4).is_some());
+    assert!(size::Streamed::Crossprod.blocks((m, n), 8).is_some());
     gives_way("crossprod", &matrix(m, n), |x, numbers| {
         let mut out = Mat::full(n, n, 7.0);
         let (done, asked) = refusing(numbers, || {

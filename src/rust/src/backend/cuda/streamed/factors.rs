@@ -11,12 +11,13 @@ use crate::backend::cuda::gemm::update::{Triangle, Update};
 use crate::backend::cuda::lu;
 use crate::backend::cuda::matrix::views::{keep_triangle, set_identity, Matrix, View};
 use crate::backend::cuda::qr;
-use crate::backend::cuda::transfer::column_blocks::{parts, pass, BlockPipeline, Blocks};
+use crate::backend::cuda::transfer::column_blocks::{parts, pass, BlockPipeline};
 use crate::backend::cuda::transfer::matrix::{sink, source};
 use crate::backend::cuda::triangular::trsm::{exchange_rows, solve, solve_lower};
 use crate::base::error::{Error, Result};
 use crate::base::matrix::{Diag, Part, Side, Trans, Uplo};
 use crate::base::scalar::Scalar;
+use crate::cost::plan::size::ColumnBlocks;
 use crate::device::lapack::LuInfo;
 use crate::device::streamed::QrBlock;
 
@@ -27,7 +28,7 @@ pub(crate) fn cholesky<T: Scalar>(
     ctx: &'static Context,
     x: MatRef<'_, T>,
     mut out: MatMut<'_, T>,
-    blocks: &Blocks,
+    blocks: &ColumnBlocks,
 ) -> Result<Option<()>> {
     let n = x.nrows();
     let matrix = Matrix::<T>::zeros(ctx, n, n)?;
@@ -80,7 +81,7 @@ pub(crate) fn lu<T: Scalar>(
     ctx: &'static Context,
     x: MatRef<'_, T>,
     a: View<T>,
-    blocks: &Blocks,
+    blocks: &ColumnBlocks,
 ) -> Result<Option<(LuInfo, f64)>> {
     let (m, n) = (x.nrows(), x.ncols());
     let (Some(from), &[(0, k), (_, width)]) = (source(x, a.ptr), blocks.as_slice()) else {
@@ -123,7 +124,7 @@ pub(crate) fn solve_factored<T: Scalar>(
     ipiv: &[usize],
     b: Option<MatRef<'_, T>>,
     mut out: MatMut<'_, T>,
-    blocks: &Blocks,
+    blocks: &ColumnBlocks,
 ) -> Result<Option<()>> {
     let n = out.nrows();
     let matrix = Matrix::<T>::new(ctx, n, out.ncols())?;
@@ -169,7 +170,7 @@ pub(crate) fn qr<T: Scalar>(
     ctx: &'static Context,
     x: MatRef<'_, T>,
     mut out: MatMut<'_, T>,
-    blocks: &Blocks,
+    blocks: &ColumnBlocks,
     finish: &mut QrBlock<'_, T>,
 ) -> Result<Option<Vec<T>>> {
     let (m, n) = (x.nrows(), x.ncols());
@@ -235,7 +236,7 @@ pub(crate) fn crossprod<T: Scalar>(
     ctx: &'static Context,
     x: MatRef<'_, T>,
     mut out: MatMut<'_, T>,
-    blocks: &Blocks,
+    blocks: &ColumnBlocks,
 ) -> Result<Option<()>> {
     let (m, n) = (x.nrows(), x.ncols());
     let (operand, result) = (Matrix::<T>::new(ctx, m, n)?, Matrix::<T>::new(ctx, n, n)?);

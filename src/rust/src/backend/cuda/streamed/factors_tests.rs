@@ -8,8 +8,8 @@ use faer::{Mat, MatRef};
 
 use crate::backend::cpu::CpuDevice;
 use crate::backend::cuda::streamed::factors::*;
-use crate::backend::cuda::transfer::column_blocks::{blocks, worthwhile};
 use crate::backend::cuda::{cholesky, CudaDevice};
+use crate::cost::plan::size::{column_blocks as blocks, Streamed};
 use crate::device::dense::Device;
 
 /// Another test's matrix may have the staging memory: then there is none here.
@@ -111,7 +111,9 @@ fn same_from_host_to_host<T: Scalar>(orders: &[usize]) {
     };
     let gpu = CudaDevice { ctx };
     for &n in orders {
-        let blocks = worthwhile::<T>((n, n), 4).expect("enough for blocks");
+        let blocks = Streamed::Cholesky
+            .blocks((n, n), size_of::<T>())
+            .expect("enough for blocks");
         let x = positive::<T>(n);
         let [here, there] = both_ways(&gpu, x.as_ref());
         if !cholesky::via_f64::is_whole_cholesky::<T>(ctx, n) {

@@ -19,19 +19,8 @@ use crate::backend::cuda::transfer::matrix::{sink, source, stage};
 use crate::base::error::Result;
 use crate::base::matrix::{Part, Trans};
 use crate::base::scalar::Scalar;
-
-/// Results of fewer bytes are one panel.
-const LEAST: usize = 8 << 20;
-/// Larger panels would start late and end late.
-const MOST: usize = 64 << 20;
-
-/// Columns of a panel: some eight panels, in whole tiles.
-fn panel_columns<T>(rows: usize, cols: usize) -> usize {
-    let column = (rows * size_of::<T>()).max(1);
-    let bytes = (column * cols / 8).clamp(LEAST, MOST);
-    // At least some columns, even long ones: every panel reads the whole of the other operand.
-    (bytes / column).max(1).next_multiple_of(128).clamp(1, cols)
-}
+use crate::cost::plan::call::{take_way, Way};
+use crate::cost::plan::size::product_panel;
 
 /// `out = op(a) op(b)`. False, with nothing done, if the operands do not suit this path.
 pub(crate) fn multiply<T: Scalar>(
@@ -46,10 +35,10 @@ pub(crate) fn multiply<T: Scalar>(
         (depth, cols) == tb.shape((b.nrows(), b.ncols())) && rows == out.nrows(),
         "product: shapes do not fit",
     )?;
-    let bytes = rows * cols * size_of::<T>();
-    if bytes < LEAST || depth == 0 {
+    let Some(step) = product_panel((rows, cols), size_of::<T>()).filter(|_| depth > 0) else {
         return Ok(false);
-    }
+    };
+    let bytes = rows * cols * size_of::<T>();
     let Some((mut staging, workers)) = stage(ctx)? else {
         return Ok(false);
     };
@@ -69,11 +58,14 @@ pub(crate) fn multiply<T: Scalar>(
     count(all_a + all_b, bytes);
     let (send, senders) = cut(all_a + all_b, workers, SLOT);
     let (fetch, fetchers) = cut(bytes, workers, SLOT);
-    let step = panel_columns::<T>(rows, cols);
     let panels: Vec<(usize, usize)> = (0..cols)
         .step_by(step)
         .map(|j| (j, step.min(cols - j)))
         .collect();
+    take_way(|| Way::Streamed {
+        blocks: panels.len(),
+        columns: step,
+    });
     // A and what the first panel needs; then what each of the others needs in addition.
     let mut up: Vec<_> = panels
         .iter()

@@ -8,15 +8,12 @@ use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::elementwise::fold::largest;
 use crate::backend::cuda::elementwise::norms;
 use crate::backend::cuda::matrix::views::{keep_triangle, Matrix, View};
-use crate::backend::cuda::transfer::column_blocks::{parts, pass, BlockPipeline, Blocks};
+use crate::backend::cuda::transfer::column_blocks::{parts, pass, BlockPipeline};
 use crate::backend::cuda::transfer::matrix::{sink, source};
 use crate::base::error::{Error, Result};
 use crate::base::matrix::{Change, Part};
 use crate::base::scalar::Scalar;
-
-/// Number of blocks of columns. With more, each launch would have too few columns for the GPU. With
-/// fewer, the download of the last block overlaps with less.
-pub(crate) const BLOCKS: usize = 8;
+use crate::cost::plan::size::ColumnBlocks;
 
 /// Updates or downdates the factor `r` by V, which is on the device, into `out`, with zeros below
 /// the diagonal. Blocks of an update are downloaded as soon as they are changed. A downdate first
@@ -27,7 +24,7 @@ pub(crate) fn change<T: Scalar>(
     r: MatRef<'_, T>,
     v: View<T>,
     mut out: MatMut<'_, T>,
-    blocks: &Blocks,
+    blocks: &ColumnBlocks,
     look: &mut dyn FnMut(&Matrix<'static, T>) -> Result<()>,
 ) -> Result<Option<()>> {
     let n = r.nrows();

@@ -6,8 +6,8 @@ use faer::Mat;
 
 use crate::algo::update::factor::margin;
 use crate::backend::cuda::streamed::update::*;
-use crate::backend::cuda::transfer::column_blocks::blocks;
 use crate::backend::cuda::CudaDevice;
+use crate::cost::plan::size::column_blocks as blocks;
 
 /// Another test's matrix may have the staging memory: then there is none here.
 fn at_last<R>(mut try_it: impl FnMut() -> Result<Option<R>>) -> Result<R> {

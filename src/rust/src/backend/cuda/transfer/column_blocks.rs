@@ -11,32 +11,16 @@ use crate::backend::cuda::transfer::host_copy::pages_of;
 use crate::base::error::Result;
 use crate::base::matrix::Part;
 use crate::base::scalar::Scalar;
-
-/// Smaller matrices are copied as one block: small blocks cost more than the overlap saves.
-const LEAST: usize = 64 << 20;
-
-/// For each block its first column and its number of columns.
-pub(crate) type Blocks = Vec<(usize, usize)>;
-
-/// All columns as `count` blocks, in whole tiles.
-pub(crate) fn blocks(cols: usize, count: usize) -> Blocks {
-    let width = cols.div_ceil(count.max(1)).max(1).next_multiple_of(128);
-    (0..cols)
-        .step_by(width)
-        .map(|first| (first, width.min(cols - first)))
-        .collect()
-}
+use crate::cost::plan::call::{take_way, Way};
+use crate::cost::plan::size::ColumnBlocks;
 
 /// The columns of each block.
-pub(crate) fn parts<T: Scalar>(pair: HostDevicePair<T>, blocks: &Blocks) -> Vec<HostDevicePair<T>> {
+pub(crate) fn parts<T: Scalar>(
+    pair: HostDevicePair<T>,
+    blocks: &ColumnBlocks,
+) -> Vec<HostDevicePair<T>> {
     let part = |&(first, width): &(usize, usize)| pair.columns(first, width);
     blocks.iter().map(part).collect()
-}
-
-/// Like [`blocks`], or none if a matrix of this shape is too small.
-pub(crate) fn worthwhile<T>((rows, cols): (usize, usize), count: usize) -> Option<Blocks> {
-    let bytes = rows.saturating_mul(cols).saturating_mul(size_of::<T>());
-    Some(blocks(cols, count)).filter(|b| bytes >= LEAST && b.len() > 1)
 }
 
 /// The interface by which the computation waits for blocks and releases them.
@@ -79,6 +63,11 @@ pub(crate) unsafe fn pass<T: Scalar, R>(
     let bytes = |blocks: &[HostDevicePair<T>]| blocks.iter().map(|b| b.bytes(part)).sum::<usize>();
     let (sent, fetched) = (bytes(up), bytes(down));
     count(sent, fetched);
+    let blocks = if up.is_empty() { down } else { up };
+    take_way(|| Way::Streamed {
+        blocks: blocks.len(),
+        columns: blocks.first().map_or(0, |b| b.cols),
+    });
     let (send, senders) = cut(sent, workers, SLOT);
     let (fetch, fetchers) = cut(fetched, workers, SLOT);
     let up: Vec<_> = up.iter().map(|b| b.pieces(part, send)).collect();
@@ -109,28 +98,4 @@ pub(crate) unsafe fn pass<T: Scalar, R>(
     unsafe { flow.run(&mut staging, drive) }?;
     ctx.or_drain(ctx.join_up())?;
     Ok(result)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn blocks_are_all_columns_once() {
-        for cols in [1, 127, 128, 129, 1000, 4096] {
-            for count in [0, 1, 2, 3, 4, 100] {
-                let mut next = 0;
-                for (first, width) in blocks(cols, count) {
-                    assert_eq!(first, next);
-                    assert!(width > 0);
-                    next += width;
-                }
-                assert_eq!(next, cols);
-            }
-        }
-        assert!(blocks(0, 4).is_empty());
-        assert!(worthwhile::<f64>((100, 100), 4).is_none());
-        assert!(worthwhile::<f64>((1 << 20, 1), 4).is_none());
-        assert_eq!(worthwhile::<f64>((1 << 14, 1 << 14), 4).unwrap().len(), 4);
-    }
 }

@@ -29,7 +29,7 @@ ORDER = {
     "algo": ["krylov", "sparse multigrid", "dense", "systems", "lp tiled segmentation",
         "update"],
     "algo/lp": ["problem", "vectors", "normal", "standard_form", "presolve", "ipm", "solution",
-        "simplex", "interior_point", "solve"],
+        "simplex", "interior_point", "solve", "choice"],
     "backend/cpu": [
         "vector", "matrix", "gemm", "triangular", "elementwise cholesky lu update multigrid", "qr",
         "device",

@@ -39,7 +39,8 @@ pub trait Dispatch {
     /// shows its progress. The CPU replaces a GPU of which [`Dispatch::recovers`] allows it.
     fn run<R: Routine>(&self, work: Work, routine: &mut R) -> Result<R::Value>;
 
-    /// Runs a routine on this machine in double precision, and shows the progress of `work`.
+    /// Runs a routine on this machine in double precision. With `work` it shows its progress, and
+    /// the plan of a call on the CPU tells of it.
     fn run_on<R: Routine>(
         &self,
         processor: Processor,

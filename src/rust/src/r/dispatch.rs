@@ -31,6 +31,9 @@ impl Dispatch for How {
     ) -> Result<R::Value> {
         check_free(processor)?;
         let later = processor != Processor::Cpu;
+        if let (false, Some(work)) = (later, &work) {
+            self.plan_on_cpu(work);
+        }
         let begin = |w: Work| progress::begin(w.flops, later, self.delay, show_progress);
         let _shown = work.map(begin);
         on_processor!(processor, self.threads, |dev| {

@@ -1,30 +1,20 @@
 //! `lp_ipm`.
 
-use crate::device::memory::Memory;
 use std::time::{Duration, Instant};
 
 use extendr_api::prelude::*;
 
-use crate::algo::lp;
+use crate::algo::lp::choice::{solve_on, solve_resident, Matrix};
 use crate::algo::lp::ipm::iterate::{Record, Status};
-use crate::algo::lp::normal::dense_constraints::DenseConstraints;
-use crate::algo::lp::normal::density::is_for_dense;
-use crate::algo::lp::normal::mixed_precision::MixedConstraints;
-use crate::algo::lp::normal::sparse::SparseConstraints;
 use crate::algo::lp::problem::Problem;
 use crate::algo::lp::solve::{Certificate, Options, Solution};
-use crate::algo::sparse::csc::Csc;
-use crate::backend::cpu::CpuDevice;
 use crate::base::error::{Error, Result};
-use crate::base::processor::Processor;
-use crate::base::scalar::Scalar;
 use crate::cost::work::Work;
 use crate::r::args;
-use crate::r::reply::{reply, show_progress};
+use crate::r::reply::reply;
 use crate::r::resident::{held, on_held, watch};
-use crate::r::session::set_last;
 use crate::r::sparse;
-use crate::r::target::{on_device, How};
+use crate::r::target::How;
 
 /// What goes with the matrix: `parts` is a list of the objective, lower and upper bounds of rows,
 /// and of columns; `limits` are the tolerance, iterations, seconds and the constant of the
@@ -67,32 +57,6 @@ impl<'r> Call<'r> {
             columns: (l, u),
         }
     }
-
-    fn sparse(&self, how: &How, a: &Csc) -> Result<Solution> {
-        set_last(Processor::Cpu);
-        let dev = CpuDevice::new(how.threads);
-        let work = Work::from(a.values.len() as f64);
-        how.plan_on_cpu(&work.of((a.rows, a.columns())));
-        let _shown = crate::base::progress::begin(work.flops, false, how.delay, show_progress);
-        lp::solve::solve(
-            &SparseConstraints::new(&dev, a),
-            &self.problem(),
-            &self.options,
-        )
-    }
-
-    fn dense(&self, how: &How, dim: (usize, usize), x: &[f64]) -> Result<Solution> {
-        let problem = self.problem();
-        on_device!(how, Work::linear_program(dim.0, dim.1), |dev, T| {
-            let a = Memory::<f64>::load(dev, args::view(x, dim))?;
-            let a = DenseConstraints::<f64, _>::new(dev, &a);
-            if T::EPS > f64::EPSILON {
-                lp::solve::solve(&MixedConstraints::new(a), &problem, &self.options)
-            } else {
-                lp::solve::solve(&a, &problem, &self.options)
-            }
-        })
-    }
 }
 
 fn list_of(x: &Robj) -> Vec<Robj> {
@@ -100,19 +64,6 @@ fn list_of(x: &Robj) -> Vec<Robj> {
         .map(|l| l.values().collect())
         .unwrap_or_default()
 }
-
-/// Whether a problem with this sparse matrix is for the host, with zeros left out: unless a GPU is
-/// named, or its normal equations have few zeros.
-fn stays_sparse(how: &How, a: &Csc, p: &Problem<'_>) -> bool {
-    let asked_for_gpu = matches!(how.target(0.0), Processor::Cuda(_));
-    !(asked_for_gpu || a.rows > DENSE_ROWS && is_for_dense(a, p))
-}
-
-/// Rows up to which it does not matter.
-const DENSE_ROWS: usize = 50;
-/// Of the entries of a plain matrix, those that are not zero, up to which it is taken as a sparse
-/// one.
-const SPARSE: f64 = 0.25;
 
 fn status(s: Status) -> &'static str {
     match s {
@@ -178,14 +129,8 @@ fn native_lp(x: Robj, dim: Robj, parts: Robj, limits: Robj, how: Robj) -> Robj {
         let x = args::matrix(&x, dim)?;
         let parts = list_of(&parts);
         let call = Call::new(&parts, dim, &limits)?;
-        let filled = x.iter().filter(|x| **x != 0.0).count();
-        if !how.single && (filled as f64) < SPARSE * x.len() as f64 {
-            let a = Csc::from_dense(dim.0, x)?;
-            if stays_sparse(&how, &a, &call.problem()) {
-                return call.sparse(&how, &a).map(answer);
-            }
-        }
-        call.dense(&how, dim, x).map(answer)
+        let a = Matrix::Dense(dim, x);
+        solve_on(&how, a, &call.problem(), &call.options).map(answer)
     })
 }
 
@@ -206,16 +151,8 @@ fn native_lp_sparse(
         let parts = list_of(&parts);
         let call = Call::new(&parts, dim, &limits)?;
         let a = sparse::csc(&starts, &rows, &values, dim)?;
-        if stays_sparse(&how, &a, &call.problem()) {
-            return call.sparse(&how, &a).map(answer);
-        }
-        let mut x = crate::base::scalar::try_zeroed::<f64>(dim.0.saturating_mul(dim.1))?;
-        for j in 0..dim.1 {
-            let (index, values) = a.column(j);
-            let column = &mut x[j * dim.0..(j + 1) * dim.0];
-            index.iter().zip(values).for_each(|(i, v)| column[*i] = *v);
-        }
-        call.dense(&how, dim, &x).map(answer)
+        let a = Matrix::Sparse(a);
+        solve_on(&how, a, &call.problem(), &call.options).map(answer)
     })
 }
 
@@ -229,8 +166,7 @@ fn native_held_lp(x: Robj, parts: Robj, limits: Robj, how: Robj) -> Robj {
         let call = Call::new(&parts, a.shape(), &limits)?;
         let _shown = watch(&how, a, Work::linear_program(a.shape().0, a.shape().1));
         on_held!(&how, a, |dev, T, a| {
-            let a = DenseConstraints::<T, _>::new(dev, a);
-            lp::solve::solve(&a, &call.problem(), &call.options)
+            solve_resident::<T, _>(dev, a, &call.problem(), &call.options)
         })
         .map(answer)
     })

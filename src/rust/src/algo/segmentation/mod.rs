@@ -1,10 +1,11 @@
 //! Random-walker segmentation of images.
 //!
 //! It imports `dense`, `sparse`, `krylov`, `multigrid` and the contracts.
-//! Start with [`random_walker`].
+//! Start with [`random_walker`]; [`choice`] decides between a factor and iterations.
 
 pub mod accuracy;
 pub mod algebraic;
+pub mod choice;
 pub mod graph;
 mod grid;
 pub mod image;

@@ -4,6 +4,7 @@ use crate::algo::sparse::csc::Csc;
 use crate::base::chunks::AT_ONCE;
 use crate::base::error::Result;
 use crate::base::interrupt;
+use crate::base::scalar::try_zeroed;
 
 /// The weight between an unknown and a neighbour with a seed, by the number of that one's label.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -57,6 +58,18 @@ impl System {
                 out[link.unknown as usize * labels.len() + k] += link.weight;
             }
         }
+    }
+
+    /// The right-hand sides of all of so many labels, by columns.
+    ///
+    /// Errors: [`Error::HostMemory`](crate::base::error::Error::HostMemory).
+    pub fn sides(&self, labels: usize) -> Result<Vec<f64>> {
+        let n = self.unknowns();
+        let mut sides = try_zeroed(n * labels)?;
+        for link in &self.links {
+            sides[link.label as usize * n + link.unknown as usize] += link.weight;
+        }
+        Ok(sides)
     }
 
     /// What these labels' solutions `x` are off, `out`, both by rows: `b - A x` as a sum over edges

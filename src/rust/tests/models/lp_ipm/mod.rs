@@ -1,6 +1,7 @@
 //! Linear programs: dense and sparse, against closed forms and against what certificates and
 //! optimality say of themselves.
 
+mod choice;
 mod form;
 mod iteration;
 mod problem;

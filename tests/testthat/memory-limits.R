@@ -272,7 +272,8 @@ outcome_of <- function(case, env, extra) {
 apart <- function(compute) {
   out <- tempfile(tmpdir = folder)
   child <- parallel::mcparallel({
-    saveRDS(compute(), out)
+    # Also ends after an error: the process that waits would wait for ever.
+    try(saveRDS(compute(), out), silent = TRUE)
     kill(Sys.getpid())
   })
   while (lives(child$pid)) Sys.sleep(0.01)

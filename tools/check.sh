@@ -1,6 +1,7 @@
 #!/bin/sh
 # R CMD check --as-cran on build/cudafactor_VERSION.tar.gz. Fails on an ERROR or a WARNING, and
 # counts what the tests expected. Leaves the installed package in build/cudafactor.Rcheck.
+# CUDAFACTOR_CHECK_OPTIONS has further options.
 
 cd "$(dirname "$0")/.." || exit 1
 . tools/env.sh
@@ -14,7 +15,8 @@ OMP_THREAD_LIMIT=2
 NOT_CRAN=true
 export _R_CHECK_CRAN_INCOMING_REMOTE_ _R_CHECK_SYSTEM_CLOCK_ OMP_THREAD_LIMIT NOT_CRAN
 
-R CMD check --as-cran --no-manual -o build build/cudafactor_*.tar.gz
+# shellcheck disable=SC2086
+R CMD check --as-cran --no-manual $CUDAFACTOR_CHECK_OPTIONS -o build build/cudafactor_*.tar.gz
 status=$?
 # The check shows only the last lines of what failed.
 sed -n '/^══ Failed tests/,$p' build/cudafactor.Rcheck/tests/testthat.Rout.fail 2>/dev/null

@@ -14,8 +14,6 @@ export CARGO_PROFILE_DEV_DEBUG CARGO_INCREMENTAL
 logs=build/logs
 rm -rf "$logs"
 mkdir -p "$logs"
-passed=0
-failed=0
 
 # sum WORD LOG: adds up the numbers before WORD in the lines "test result: ...".
 sum() {
@@ -23,7 +21,7 @@ sum() {
     awk '{ n += $1 } END { print n + 0 }'
 }
 
-# step NAME COMMAND...
+# step NAME COMMAND...; leaves its seconds and counts in a line of build/logs/steps.
 step() {
   name=$1
   shift
@@ -32,13 +30,11 @@ step() {
   "$@" >"$log" 2>&1
   status=$?
   elapsed=$(($(date +%s) - started))
-  echo "$elapsed $name" >>"$logs/seconds"
   good=$(sum passed "$log")
   bad=$(sum failed "$log")
   if [ "$status" -ne 0 ] && [ "$bad" -eq 0 ]; then bad=1; fi
   if [ "$status" -eq 0 ] && [ "$((good + bad))" -eq 0 ]; then good=1; fi
-  passed=$((passed + good))
-  failed=$((failed + bad))
+  echo "$elapsed $good $bad $name" >>"$logs/steps"
   if [ "$bad" -eq 0 ]; then
     printf 'ok    %-44s %5d passed, %4d s\n' "$name" "$good" "$elapsed"
   else
@@ -60,6 +56,11 @@ rust_tests_of_core() {
   rust_tests --no-default-features --lib --test fork &&
     rust_tests --no-default-features --test dense --test update -- \
       contract:: triangular:: cholesky_rows::
+}
+
+compile_rust_tests() {
+  rust_tests --no-run && rust_tests --no-default-features --no-run --lib --test fork \
+    --test dense --test update
 }
 
 rust_documentation() {
@@ -91,33 +92,50 @@ docs_are_current() {
     diff -u DESCRIPTION "$copy/DESCRIPTION"
 }
 
-step "rust: formatting" sh tools/lint.sh format
-step "rust: clippy, R" sh tools/lint.sh r
-step "rust: clippy, CUDA" sh tools/lint.sh cuda
-step "rust: clippy, CUDA and R" sh tools/lint.sh default
-step "rust: documentation" rust_documentation
+lints() {
+  step "rust: formatting" sh tools/lint.sh format
+  step "rust: clippy, R" sh tools/lint.sh r
+  step "rust: clippy, CUDA" sh tools/lint.sh cuda
+  step "rust: clippy, CUDA and R" sh tools/lint.sh default
+  step "rust: documentation" rust_documentation
+  step "scripts: POSIX shell" checkbashisms .ci/run configure configure.win cleanup \
+    cleanup.win tools/*.sh
+  step "generated: PTX" python3 tools/kernels.py --check
+  step "generated: AUTHORS and LICENSE.note" python3 tools/authors.py --check
+  step "generated: versions agree" same_versions
+  step "generated: NAMESPACE and man" docs_are_current
+  step "generated: tables of measurements" Rscript bench/report.R --check
+}
+
+# What needs the package that R CMD check installed.
+uses_of_package() {
+  step "readme: R blocks" Rscript tools/readme.R "$installed"
+  step "generated: wrappers" wrappers_are_current
+  step "site: pkgdown" sh tools/site.sh "$installed"
+}
+
+# Each of these leaves a core idle for part of its time, so that two take less together than one
+# after the other. Tests run alone: some measure time or interrupt what runs. `make check` and
+# `make test-next` build the package as users do, and R CMD check there builds the vignettes again,
+# which R CMD build has just built from the same sources.
+lints &
+step "package: R CMD build" env CUDAFACTOR_PROFILE=r-check sh tools/build.sh
+wait
+rm -rf "$installed"
+step "package: R CMD check --as-cran" env CUDAFACTOR_PROFILE=r-check \
+  CUDAFACTOR_CHECK_OPTIONS=--no-build-vignettes sh tools/check.sh
+uses_of_package &
+step "rust: compilation of tests" compile_rust_tests
+wait
 step "rust: tests, CUDA and R" rust_tests
 step "rust: tests, no R, no CUDA" rust_tests_of_core
-step "scripts: POSIX shell" checkbashisms .ci/run configure configure.win cleanup \
-  cleanup.win tools/*.sh
-step "generated: PTX" python3 tools/kernels.py --check
-step "generated: AUTHORS and LICENSE.note" python3 tools/authors.py --check
-step "generated: versions agree" same_versions
-step "generated: NAMESPACE and man" docs_are_current
-step "generated: tables of measurements" Rscript bench/report.R --check
-step "package: R CMD build" env CUDAFACTOR_PROFILE=r-check sh tools/build.sh
-rm -rf "$installed"
-# `make check` and `make test-next` build it as users do.
-step "package: R CMD check --as-cran" env CUDAFACTOR_PROFILE=r-check sh tools/check.sh
-step "readme: R blocks" Rscript tools/readme.R "$installed"
-step "generated: wrappers" wrappers_are_current
-step "site: pkgdown" sh tools/site.sh "$installed"
 if grep -q '^site: skipped' build/logs/site-pkgdown.log; then cat build/logs/site-pkgdown.log; fi
 
 sed -n '/NOTE$/,/^\* /p' "$installed/00check.log" 2>/dev/null | sed '/^\* .*OK$/d; s/^/      /'
 echo
 echo "The ten slowest steps:"
-sort -rn "$logs/seconds" | head -n 10 | awk '{ $1 = sprintf("%6d s ", $1); print }'
+sort -rn "$logs/steps" | head -n 10 |
+  awk '{ seconds = $1; $1 = $2 = $3 = ""; sub(/^ */, ""); printf "%6d s  %s\n", seconds, $0 }'
 echo
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+awk '{ good += $2; bad += $3 } END { print good " passed, " bad " failed"; exit (bad > 0) }' \
+  "$logs/steps"

@@ -13,8 +13,8 @@ use crate::base::progress;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::base::threads::{join, share};
 
-/// Edge of the pieces a product is cut into, so that the user is asked about stopping every
-/// fraction of a second.
+/// Edge of the tiles of a product. Between tiles there is a check for interrupts, every fraction of
+/// a second.
 const TILE: usize = 2048;
 
 /// `C <- alpha A B + beta C`; C is not read when `beta` is zero.
@@ -65,13 +65,13 @@ pub(crate) fn gemm<T: Scalar>(
     Ok(())
 }
 
-/// The part of the inner dimension taken at a time: more of it where a long and thin product has
-/// few tiles of C.
+/// The part of the inner dimension taken at a time: more of it if a long and thin product has few
+/// tiles of C.
 fn depth(m: usize, n: usize) -> usize {
     TILE * (TILE * TILE / (m.min(TILE) * n.min(TILE)).max(1)).clamp(1, 64)
 }
 
-/// `C (+)= alpha A B` without asking the user.
+/// `C (+)= alpha A B` without checks for interrupts.
 pub(crate) fn product<T: Scalar>(
     c: MatMut<'_, T>,
     accum: Accum,

@@ -103,7 +103,7 @@ fn by_panels<T: Scalar>(
     Ok(())
 }
 
-/// What a factored panel does to columns to its right.
+/// Updates columns to the right of a factored panel.
 fn update<T: Scalar>(
     panel: Columns<'_, T>,
     exchanges: &[usize],
@@ -133,7 +133,7 @@ fn update<T: Scalar>(
     )
 }
 
-/// [`update`] in at most so many pieces, each for any idle thread.
+/// [`update`] in at most `pieces` pieces, each for any idle thread.
 fn update_chunks<T: Scalar>(
     panel: Columns<'_, T>,
     exchanges: &[usize],
@@ -223,7 +223,7 @@ fn first_largest<T: Scalar>(x: &[T]) -> usize {
     let Some(front) = x.first() else {
         return 0;
     };
-    // The value first, which needs no positions; then where it stands.
+    // First the value, which needs no positions; then its position.
     const LANES: usize = 16;
     let mut largest = [abs(*front); LANES];
     let mut chunks = x.chunks_exact(LANES);

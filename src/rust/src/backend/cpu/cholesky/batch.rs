@@ -13,8 +13,8 @@ use crate::cost::work::cholesky_flops;
 /// factored.
 pub(crate) const CACHED_BYTES: usize = 4 << 20;
 
-/// In the smallest matrices an entry costs about as much as this many multiplications, whatever is
-/// done with it.
+/// In the smallest matrices an entry costs about as much as this many multiplications, whatever the
+/// operation.
 const ENTRY: f64 = 16.0;
 
 /// Factors the upper triangles of square matrices side by side, and zeroes what is below.

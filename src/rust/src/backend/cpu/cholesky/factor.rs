@@ -13,7 +13,7 @@ use crate::base::matrix::{Diag, Side, Trans, Uplo};
 use crate::base::scalar::Scalar;
 use crate::base::simd::vectorized;
 
-/// Order of the diagonal blocks factored in a buffer of their own.
+/// Order of the diagonal blocks factored in a separate buffer.
 pub(crate) const BASE: usize = 64;
 /// Columns of such a block factored before the rest of it is updated.
 const STEP: usize = 16;

@@ -16,8 +16,8 @@ const NARROWEST: usize = 64;
 const STRIPS: usize = 12;
 
 /// `C <- V V'` with `V = R^-1`, exactly symmetric. Strips of columns of V end at its diagonal, and
-/// those of C begin where the rows of V do: nearly all of the zeros are left out, and each step
-/// does n^3 / 3 operations.
+/// those of C begin where the rows of V do: nearly all zeros are skipped, and each step takes n^3 /
+/// 3 operations.
 pub(crate) fn potri<T: Scalar>(
     r: MatRef<'_, T>,
     mut c: MatMut<'_, T>,
@@ -27,7 +27,7 @@ pub(crate) fn potri<T: Scalar>(
     let (zero, one) = (T::from_f64(0.0), T::from_f64(1.0));
     let width = n.div_ceil(STRIPS).next_multiple_of(8).max(NARROWEST);
     let strips = || (0..n).step_by(width).map(|j| (j, width.min(n - j)));
-    // At the diagonal a strip has zeros, too.
+    // At the diagonal a strip also has zeros.
     let flops = |(j, w): (usize, usize)| ((j + w) * w * (j + w + 2 * (n - j))) as f64;
     progress::extend(strips().map(flops).sum::<f64>() - 2.0 * cholesky_flops(n));
     let mut v = try_zeroed::<T>(n * n)?;

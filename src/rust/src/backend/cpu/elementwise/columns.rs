@@ -52,7 +52,7 @@ pub(crate) fn dots<T: Scalar>(
     (0..x.ncols()).map(of).collect()
 }
 
-/// Along a tree that depends on the length alone.
+/// Inner product along a tree of sums that depends on the length alone.
 fn dot<T: Scalar>(x: &[T], y: &[T], threads: usize) -> f64 {
     if x.len() > LEAF {
         let half = (x.len() / 2).next_multiple_of(LANES);

@@ -18,8 +18,7 @@ use crate::device::elementwise::{Map, Operand, Zip};
 /// Entries of a column computed at a time.
 pub(crate) const CHUNK: usize = 512;
 
-/// What an entry costs in multiplications: a function of the C library, or the way to and from
-/// memory.
+/// Cost of an entry in multiplications: a function of the C library, or reading and writing memory.
 const FUNCTION: f64 = 60.0;
 pub(super) const ARITHMETIC: f64 = 16.0;
 
@@ -110,11 +109,11 @@ pub(crate) fn map<T: Scalar>(
     Ok(made.into_inner())
 }
 
-/// Where the entries of an operand come from.
+/// The source of the entries of an operand.
 pub(crate) enum Source<'s, T: Scalar> {
     Columns(Columns<'s, T>),
     Number(T),
-    /// Over and over again, down columns of so many rows.
+    /// A vector, recycled down columns of this number of rows.
     Cycle(Cow<'s, [T]>, usize),
 }
 
@@ -144,7 +143,7 @@ impl<'s, T: Scalar> Source<'s, T> {
         })
     }
 
-    /// `len` entries of column `j` from row `i` on, in `room` where they are nowhere else.
+    /// `len` entries of column `j` from row `i` on, in `room` unless they are adjacent in memory.
     pub(crate) fn read<'c>(
         &'c self,
         j: usize,

@@ -16,12 +16,12 @@ const LEAF: usize = 512;
 const LANES: usize = 8;
 /// Columns that one loop adds to each other.
 const LEAF_COLUMNS: usize = 32;
-/// Rows that are brought through all columns together.
+/// Rows that pass through all columns together.
 const ROWS: usize = 512;
 /// An entry costs about as much as this many multiplications.
 const READ: f64 = 8.0;
 
-/// A reduction: from what it starts, how it takes a number, and how two outcomes make one.
+/// A reduction: its initial value, how it adds a number, and how two results are combined.
 struct Rule<F, G> {
     start: f64,
     take: F,

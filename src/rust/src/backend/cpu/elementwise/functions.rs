@@ -5,7 +5,7 @@ use std::f64::consts::PI;
 use crate::device::elementwise::Map;
 
 extern "C" {
-    // The C library's, which R calls too: what Rust has under these names is written out by
+    // Functions of the C library, which R also calls: Rust computes its functions of these names by
     // formulas.
     fn acosh(x: f64) -> f64;
     fn asinh(x: f64) -> f64;

@@ -33,7 +33,7 @@ fn each_column<T: Scalar>(
     of_columns(a, share(threads, work), &|x, _| f(x))
 }
 
-/// `f` of each column and of the threads that there are for it.
+/// Calls `f` with each column and the number of threads for it.
 pub(crate) fn of_columns<T: Scalar>(
     a: Columns<'_, T>,
     threads: usize,

@@ -3,7 +3,7 @@
 use crate::base::error::Result;
 use crate::base::interrupt;
 
-/// Entries that are read or written between two questions.
+/// Entries that are read or written between two checks for interrupts.
 const BAND: usize = 1 << 24;
 
 /// Calls `f` with the first of some lines, of so many entries each, and their number, which is a

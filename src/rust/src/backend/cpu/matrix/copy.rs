@@ -10,7 +10,7 @@ use crate::base::matrix::Part;
 use crate::base::scalar::Scalar;
 use crate::base::threads::{join, share};
 
-/// A copied entry costs about as much as this many multiplications: mostly, the first touch of
+/// A copied entry costs about as much as this many multiplications, mostly for the first write of
 /// fresh memory.
 const COPY: f64 = 16.0;
 

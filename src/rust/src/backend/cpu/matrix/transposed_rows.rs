@@ -20,7 +20,7 @@ pub(crate) const fn lanes<T: Scalar, S: Simd>() -> usize {
     size_of::<T::SimdVec<S>>() / size_of::<T>()
 }
 
-/// Into the tile, from the rows from `row` on of all columns, which are no more than it has.
+/// Fills the tile from the rows from `row` on of all columns, which are at most as many as it has.
 #[inline(always)]
 pub(crate) fn take<T: Scalar, S: Simd, const G: usize>(
     simd: S,
@@ -32,7 +32,7 @@ pub(crate) fn take<T: Scalar, S: Simd, const G: usize>(
     pass::<T, S, G, 1>(simd, r, row, rows, tile);
 }
 
-/// Out of the tile, likewise.
+/// Writes the tile back in the same way.
 #[inline(always)]
 pub(crate) fn put<T: Scalar, S: Simd, const G: usize>(
     simd: S,

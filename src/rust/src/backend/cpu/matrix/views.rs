@@ -10,7 +10,7 @@ use crate::base::scalar::Scalar;
 pub(crate) type Columns<'a, T> = MatRef<'a, T, usize, usize, ContiguousFwd, isize>;
 pub(crate) type ColumnsMut<'a, T> = MatMut<'a, T, usize, usize, ContiguousFwd, isize>;
 
-/// Host memory: borrowed to read, borrowed to write, or the device's own.
+/// Host memory: borrowed to read, borrowed to write, or owned by the device.
 pub enum CpuMat<'a, T> {
     Read(MatRef<'a, T>),
     Home(MatMut<'a, T>),

@@ -29,8 +29,7 @@ pub(crate) struct Parts<'a, T> {
 }
 
 impl<'a, T> Parts<'a, T> {
-    /// Whether there are rows, and the matrices have the shapes that the number of problems asks
-    /// for.
+    /// Whether there are rows, and the shapes of the matrices agree with the number of problems.
     pub(crate) fn fit(&self) -> bool {
         let (ProblemShape { m, n, q }, count) = (self.shape, self.count);
         m > 0
@@ -97,7 +96,7 @@ pub(crate) fn qrls_batched<T: Scalar>(
     Ok(ranks)
 }
 
-/// Solves problems on so many threads, or one on all.
+/// Solves problems on `threads` threads, or one problem on all.
 fn solve<T: Scalar>(
     tol: f64,
     parts: Parts<'_, T>,
@@ -169,7 +168,7 @@ fn solve_one<T: Scalar>(
     Ok(k as i32)
 }
 
-/// Rewrites what [`qrdc2`] made into LINPACK's form: reflector j times `tau_j`, which is
+/// Converts the result of [`qrdc2`] to LINPACK's form: reflector j times `tau_j`, which is
 /// `qraux[j]`; in the columns that have no reflector `qraux` holds the norm of what remains, the
 /// last entry.
 fn to_linpack<T: Scalar>(mut x: ColumnsMut<'_, T>, tau: &[T], mut qraux: ColumnsMut<'_, T>) {

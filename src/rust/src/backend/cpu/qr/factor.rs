@@ -23,8 +23,8 @@ fn block_width(m: usize, n: usize) -> usize {
 /// Columns updated by one thread at a time.
 const CHUNK: usize = 256;
 
-/// `A[i,j] <- below[j] A[i,j]` under the diagonal, `rows[i] A[i,j]` on and above it; 1 where a list
-/// ends.
+/// `A[i,j] <- below[j] A[i,j]` under the diagonal, `rows[i] A[i,j]` on and above it; The factor is
+/// 1 beyond the end of a list.
 pub(crate) fn scale_trapezoids<T: Scalar>(
     below: &[T],
     rows: &[T],
@@ -124,8 +124,8 @@ pub(crate) fn geqrf<T: Scalar>(mut a: ColumnsMut<'_, T>, threads: usize) -> Resu
     Ok(tau)
 }
 
-/// Applies a block in at most so many pieces, each for any idle thread. One is still cut to what
-/// fits the cache.
+/// Applies a block in at most `pieces` pieces, each for any idle thread. A single piece is still
+/// split so that parts fit the cache.
 pub(crate) fn apply_chunks<T: Scalar>(
     block: &BlockReflector<T>,
     trans: Trans,
@@ -145,7 +145,7 @@ pub(crate) fn apply_chunks<T: Scalar>(
     first.and(second)
 }
 
-/// So few columns are not worth making a block for.
+/// Up to this number of columns it is not worth forming a block.
 const FEW: usize = 4;
 
 fn one_by_one<T: Scalar>(

@@ -10,12 +10,12 @@ use crate::base::matrix::Trans;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::base::simd::vectorized;
 
-/// What becomes of a column that is zero below its head.
+/// The treatment of a column that is zero below its first entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Convention {
-    /// Nothing: `tau = 0`.
+    /// No reflection: `tau = 0`.
     Lapack,
-    /// It is reflected, `tau = 2`, unless its head is zero or all of it.
+    /// It is reflected, `tau = 2`, unless its first entry is zero or it has no other.
     Linpack,
 }
 
@@ -25,7 +25,7 @@ pub(crate) fn reflector<T: Scalar>(x: &mut [T], convention: Convention) -> T {
     let Some((alpha, tail)) = x.split_first_mut() else {
         return zero;
     };
-    // Norms of subnormal numbers have no accuracy left to make Q orthogonal with.
+    // Norms of subnormal numbers are too inaccurate for an orthogonal Q.
     let (small, up) = if T::EPS > 1e-10 {
         (1e-31, 2f64.powi(60))
     } else {
@@ -130,7 +130,7 @@ impl<T: Scalar> BlockReflector<T> {
         Ok(block)
     }
 
-    /// How many reflectors it stands for.
+    /// The number of its reflectors.
     pub(crate) fn width(&self) -> usize {
         self.width
     }

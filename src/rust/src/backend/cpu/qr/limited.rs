@@ -20,7 +20,7 @@ use crate::base::threads::share;
 use crate::cost::work::qr_flops;
 use crate::device::lapack::PivotedQr;
 
-/// Columns reduced before the others are brought up to date.
+/// Columns reduced before the others are updated.
 const PANEL: usize = 32;
 
 pub(crate) fn qrdc2<T: Scalar>(
@@ -78,12 +78,12 @@ pub(crate) fn qrdc2<T: Scalar>(
     })
 }
 
-/// A panel reduced.
+/// A reduced panel.
 struct Reduced<T> {
     block: BlockReflector<T>,
-    /// Which column of the panel stands where, if some have moved.
+    /// The order of the panel's columns, if some have moved.
     order: Vec<usize>,
-    /// How many columns at the panel's end are to go behind all others.
+    /// Number of columns at the end of the panel that must move behind all others.
     moved: usize,
 }
 
@@ -129,7 +129,7 @@ fn reduce_panel<T: Scalar>(
         if kept == m {
             break;
         }
-        // Where the candidate stands: those moved before it have gone behind.
+        // The position of the candidate: columns before it have moved behind.
         if dependent(candidate, norm2(&a.as_ref().col(kept).as_slice()[kept..])) {
             order[kept..].rotate_left(1);
             rotate_columns(a.as_mut().subcols_mut(kept, n - kept), 1)?;

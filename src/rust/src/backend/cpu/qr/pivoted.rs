@@ -15,7 +15,7 @@ use crate::base::threads::{inside, join, share};
 use crate::cost::work::qr_flops;
 use crate::device::lapack::PivotedQr;
 
-/// Columns reduced before the others are brought up to date by a product.
+/// Columns reduced before the others are updated by a product.
 const PANEL: usize = 32;
 
 /// Reading an entry from memory costs about as much as this many multiplications.
@@ -32,7 +32,7 @@ struct Pivoting<T> {
 
 /// A panel's workspace, with one row for each column of the matrix from the panel's first on.
 struct Space<'a, T> {
-    /// What V is multiplied with to bring a column up to date.
+    /// The factor by which V is multiplied to update a column.
     f: ColumnsMut<'a, T>,
     /// The rows of R, transposed: written into the matrix one by one, each would touch every
     /// column.
@@ -64,7 +64,7 @@ pub(crate) fn geqp3<T: Scalar>(mut a: ColumnsMut<'_, T>, threads: usize) -> Resu
             f: shaped(&mut f[..rows * width])?,
             r: shaped(&mut r[..rows * width])?,
         };
-        // Worth it only where a pass over what remains is shared.
+        // It pays only if a pass over the remaining matrix is shared.
         let pass = READ * (m - done) as f64 * rows as f64;
         let work = if share(threads, pass) > 1 {
             pass * width as f64
@@ -81,8 +81,9 @@ pub(crate) fn geqp3<T: Scalar>(mut a: ColumnsMut<'_, T>, threads: usize) -> Resu
     })
 }
 
-/// Reduces up to `f.ncols()` columns from row and column `start` on; how many. Stops early where a
-/// norm has lost its accuracy, since only an updated column has a norm to compute.
+/// Reduces up to `f.ncols()` columns from row and column `start` on, and returns their number.
+/// Stops early where a norm has lost its accuracy, since only an updated column has a norm to
+/// compute.
 fn panel<T: Scalar>(
     mut a: ColumnsMut<'_, T>,
     space: Space<'_, T>,
@@ -96,7 +97,7 @@ fn panel<T: Scalar>(
     let mut stale = vec![];
     let mut k = 0;
     while k < f.ncols() && stale.is_empty() {
-        // Every column is a pass over what remains of the matrix.
+        // Every column takes a pass over the remaining matrix.
         interrupt::poll()?;
         let row = start + k;
         bring_forward(&mut a, [&mut f, &mut r], start, row, state);
@@ -175,7 +176,7 @@ fn panel<T: Scalar>(
     Ok(k)
 }
 
-/// Exchanges column `row` with the first of largest norm.
+/// Exchanges column `row` with the first column of largest norm.
 fn bring_forward<T: Scalar>(
     a: &mut ColumnsMut<'_, T>,
     space: [&mut ColumnsMut<'_, T>; 2],

@@ -10,36 +10,37 @@ use crate::base::matrix::Uplo;
 use crate::base::progress;
 use crate::base::scalar::Scalar;
 
-/// Some lanes of a warp to a matrix: the kernel, and how many lanes, which is the largest order.
+/// Kernels with some lanes of a warp per matrix, and the number of lanes, which is the largest
+/// order.
 const LANES: [(Kernel, usize); 3] = [
     (lanes("batch_factor_lanes8"), 8),
     (lanes("batch_factor_lanes16"), 16),
     (lanes("batch_factor_lanes32"), 32),
 ];
-/// A warp to a matrix of order 33 to 64.
+/// One warp per matrix, for orders 33 to 64.
 const WARP: Kernel = Kernel::new(Family::CholeskyBatch, "batch_factor_warp");
 const WARP_ORDER: usize = 64;
-/// A block to a matrix.
+/// One block per matrix.
 const BLOCK: Kernel = Kernel::new(Family::CholeskyBatch, "batch_factor_block");
 /// Above this order one block takes too long.
 const BLOCK_ORDER: usize = 2048;
 
-/// What one launch has of the operations of the longest product's, some hundredths of a second; but
-/// never fewer matrices than fill a GPU.
+/// Operations of one launch, as a fraction of those of the longest product: some hundredths of a
+/// second. A launch never has fewer matrices than fill a GPU.
 const LAUNCH: f64 = 0.02;
 const LEAST_BLOCKS: usize = 256;
 
-/// Matrices of so many bytes in all are brought to the GPU at once, without asking how much memory
-/// is free.
+/// Matrices of at most this many bytes in all are uploaded at once, without a query of the free
+/// memory.
 const FEW_BYTES: usize = 64 << 20;
-/// The most bytes of matrices to bring to the GPU at once.
+/// The most bytes of matrices to upload at once.
 const MOST_BYTES: u64 = 2 << 30;
 
 const fn lanes(name: &'static str) -> Kernel {
     Kernel::new(Family::CholeskyBatch, name)
 }
 
-/// How many of these bytes of matrices to bring to the GPU at once.
+/// The number of these bytes to upload at once.
 pub(crate) fn room(ctx: &'static Context, all: usize) -> Result<usize> {
     if all <= FEW_BYTES {
         return Ok(all);

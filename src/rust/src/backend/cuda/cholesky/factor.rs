@@ -34,8 +34,8 @@ pub(crate) fn factor<T: Scalar>(ctx: &'static Context, uplo: Uplo, a: View<T>) -
     factor_in_parts(ctx, LARGEST, lower)
 }
 
-/// Factors the lower triangle, by one launch where the order is at most `largest` and the GPU has
-/// what that needs.
+/// Factors the lower triangle, by one launch if the order is at most `largest` and the GPU supports
+/// it.
 fn factor_in_parts<T: Scalar>(ctx: &'static Context, largest: usize, a: View<T>) -> Result<()> {
     let order = match start(ctx, a, largest)? {
         Some(order) => order,
@@ -50,11 +50,11 @@ fn factor_in_parts<T: Scalar>(ctx: &'static Context, largest: usize, a: View<T>)
     failure(found)
 }
 
-/// A factorization that may not be done yet: its order is in the buffer once it is, none where it
-/// is done.
+/// A factorization that may still run. When it is done, the buffer has the order of the failing
+/// minor. None if it was done at once.
 pub struct Started(Option<Buffer>);
 
-/// Factors the upper triangle in place, without waiting for it where that is one launch.
+/// Factors the upper triangle in place, without waiting for the result if that is one launch.
 pub(crate) fn start_upper<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<Started> {
     match start(ctx, a.t(), LARGEST)? {
         None => factor(ctx, Uplo::Upper, a).map(|()| Started(None)),
@@ -63,7 +63,7 @@ pub(crate) fn start_upper<T: Scalar>(ctx: &'static Context, a: View<T>) -> Resul
 }
 
 impl Started {
-    /// What has become of it; the GPU has done it.
+    /// The result, after the GPU has finished.
     pub(crate) fn outcome(&self, ctx: &Context) -> Result<()> {
         let mut found = [0i32];
         if let Started(Some(order)) = self {
@@ -82,7 +82,7 @@ fn failure([order]: [i32; 1]) -> Result<()> {
     Ok(())
 }
 
-/// As [`tiles::start`], in either precision.
+/// Like [`tiles::start`], in either precision.
 fn start<T: Scalar>(ctx: &'static Context, a: View<T>, largest: usize) -> Result<Option<Buffer>> {
     match tiles::start(ctx, a, largest)? {
         None => via_f64::start_cholesky(ctx, a, largest),
@@ -228,8 +228,8 @@ mod tests {
     use crate::base::interrupt;
     use crate::base::matrix::Part;
 
-    /// Diagonal blocks factored by launches of their own make the factor that one launch makes, and
-    /// the failing minor is the whole matrix's.
+    /// Separate launches for diagonal blocks give the same factor as one launch, and the failing
+    /// minor is that of the whole matrix.
     #[test]
     fn parts_make_the_whole() {
         parts_make_the_whole_of::<f64>();
@@ -276,7 +276,7 @@ mod tests {
         }
     }
 
-    /// One launch runs to its end; between parts there is a place to stop.
+    /// One launch runs to its end; between parts the factorization can be interrupted.
     #[test]
     fn an_interrupt_stops_between_parts() {
         let Some(ctx) = Context::for_test() else {

@@ -12,7 +12,7 @@ use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::cost::work::cholesky_flops;
 
-/// By the layout of the lower triangle: columns or rows contiguous.
+/// Kernels by the layout of the lower triangle: columns or rows contiguous.
 const COLUMNS: Kernel = Kernel::new(Family::CholeskyTiles, "tiles_factor_lower");
 const ROWS: Kernel = Kernel::new(Family::CholeskyTiles, "tiles_factor_upper");
 const REPORT: Kernel = Kernel::untyped(Family::CholeskyTiles, "tiles_report_first");
@@ -21,34 +21,34 @@ const REPORT: Kernel = Kernel::untyped(Family::CholeskyTiles, "tiles_report_firs
 const TILE: usize = 64;
 const THREADS: u32 = 256;
 /// Bytes of shared memory of a block: slabs of 16 steps of two tiles' lines and a diagonal tile
-/// with inverses, for each half. From sm_90 on there are four slabs, before, where there is less
-/// room, two.
+/// with inverses, for each half. From sm_90 on there are four slabs; earlier GPUs, with less
+/// memory, have two.
 fn shared_bytes(capability: (i32, i32)) -> usize {
     let slabs = if capability >= (9, 0) { 4 } else { 2 };
     2 * (slabs * 16 * 2 * TILE + LETTERS) * size_of::<f64>()
 }
 
-/// Numbers of a diagonal tile in the mail: four panels of 64 rows of 16, each with an inverse.
+/// Numbers of a diagonal tile in the mailbox: four panels of 64 rows of 16, each with an inverse.
 const LETTERS: usize = 4 * (TILE * 16 + 16 * 16);
-/// Numbers in the mail for each row of tiles: the diagonal tile and its neighbour below.
+/// Numbers in the mailbox for each row of tiles: the diagonal tile and its neighbour below.
 const MAIL: usize = LETTERS + TILE * TILE;
-/// Bytes at the front of the shared state: the order of the failing minor, then the ticket, and
-/// room until the mail.
+/// Bytes at the front of the shared state: the order of the failing minor, then the ticket counter,
+/// and padding up to the mailbox.
 const FRONT: usize = 256;
 
-/// The largest matrix that is factored by one launch. Above it, large products outside are faster
-/// than those of its tiles.
+/// The largest order that is factored by one launch. Above it, large products are faster than
+/// products of tiles.
 pub(crate) const LARGEST: usize = 5120;
 /// Blocks that own rows at the diagonal, in turn: a row takes them less than so many steps along
 /// the diagonal.
 const OWNERS: usize = 8;
-/// They are at most one in so many blocks.
+/// At most one of this many blocks is such a block.
 const OWNERS_SHARE: usize = 8;
 /// Columns by which the last three tiles of a row are prepared by others before its owner takes
 /// them over.
 const AHEAD: usize = 8;
 
-/// How a factorization is started.
+/// The launch of a factorization.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Grid {
     blocks: usize,
@@ -56,8 +56,8 @@ struct Grid {
 }
 
 impl Grid {
-    /// For a matrix of so many tiles a side, where that many blocks are resident together. None
-    /// where they are too few to wait for one another.
+    /// For a matrix of `tiles` tiles a side, if `resident` blocks are resident together. None if
+    /// they are too few to wait for one another.
     fn of(tiles: usize, resident: usize) -> Option<Grid> {
         let owners = OWNERS.min((resident / OWNERS_SHARE).max(1)).min(tiles);
         // A column of tiles has three for owners; half a block makes each of the others.
@@ -71,8 +71,8 @@ impl Grid {
 }
 
 /// Starts the factorization of the lower triangle of a view. The buffer's first i32 will be the
-/// 1-based order of the first leading minor that is not positive, or negative. None where this way
-/// is not open, or the order greater than `largest`: nothing is done.
+/// 1-based order of the first leading minor that is not positive, or negative. None, with nothing
+/// done, if the GPU does not support this, or the order is greater than `largest`.
 pub(crate) fn start<T: Scalar>(
     ctx: &'static Context,
     a: View<T>,
@@ -126,8 +126,8 @@ pub(crate) fn start<T: Scalar>(
     Ok(Some(state))
 }
 
-/// Sets `info`, unless it is set already, where the diagonal block from row `first` on failed;
-/// `order` is what [`start`] returned.
+/// Sets `info`, unless it is set already, if the diagonal block from row `first` on failed; `order`
+/// is what [`start`] returned.
 pub(crate) fn report(
     ctx: &'static Context,
     order: &Buffer,
@@ -141,7 +141,8 @@ pub(crate) fn report(
 mod tests {
     use super::*;
 
-    /// There is a block for the diagonal, and one for the rest where there is a rest; none is idle.
+    /// There is a block for the diagonal, and one for the other tiles if there are any; no block is
+    /// idle.
     #[test]
     fn blocks_that_wait_leave_room() {
         for resident in [1, 2, 3, 7, 14, 46, 108, 132, 144] {
@@ -162,7 +163,8 @@ mod tests {
         assert_eq!(h200(64), Some((132, 8)));
     }
 
-    /// What a block is given suffices for each of its tasks, and fits where tensor cores are.
+    /// The shared memory of a block suffices for each of its tasks, and GPUs with tensor cores have
+    /// it.
     #[test]
     fn shared_memory_is_what_there_is() {
         assert_eq!(shared_bytes((9, 0)), 208 << 10);

@@ -22,13 +22,13 @@ use crate::base::scalar::Scalar;
 const COLUMNS: usize = 16;
 const WORKERS: usize = 7;
 const ROWS: usize = 8;
-/// Reflections of so many blocks of rows a block of threads has at hand.
+/// Blocks of rows whose reflections a block of threads keeps in shared memory.
 const RING: usize = 8;
-/// Tiles of the factor at hand or on their way, of each warp.
+/// Tiles of the factor that each warp has loaded or is loading.
 const AHEAD: usize = 4;
 
-/// Whether a change of a factor of order n by so many columns is over within some tenths of a
-/// second, so that nobody looks whether the user wants an end.
+/// Whether the change of a factor of order n by k columns takes at most some tenths of a second, so
+/// that no check for interrupts is needed.
 pub(crate) fn is_short(n: usize, k: usize) -> bool {
     (n as f64).powi(2) * k as f64 <= SHORT
 }
@@ -63,7 +63,7 @@ static PASSES: [Pass; 4] = [
 ];
 
 impl Pass {
-    /// The least of them that takes so many columns, or the largest.
+    /// The smallest of them that takes `cols` columns, or the largest.
     fn of(cols: usize) -> Pass {
         let [.., largest] = PASSES;
         PASSES
@@ -89,7 +89,7 @@ impl Pass {
         (numbers * size_of::<f64>() + flags * size_of::<i32>()).next_multiple_of(16)
     }
 
-    /// Words of the reflections of so many rows.
+    /// Words of the reflections of `rows` rows.
     fn words(&self, rows: usize) -> usize {
         rows.next_multiple_of(UNIT) * self.numbers() * (size_of::<f64>() / size_of::<u32>())
     }
@@ -102,11 +102,11 @@ struct Made {
     messages: Buffer,
 }
 
-/// What has been done to the rows of a factor so far.
+/// The reflections of the rows of a factor that have been changed so far.
 pub struct Reflections {
     change: Change,
     rows: usize,
-    /// The first of them that is not changed yet.
+    /// The first row that is not changed yet.
     next: usize,
     passes: Vec<Made>,
     /// For each pass the order of the first minor that is not positive, or [`NONE`].
@@ -117,7 +117,7 @@ pub struct Reflections {
 
 const NONE: i32 = i32::MAX;
 
-/// Whether the GPU has what reflections need.
+/// Whether the GPU supports the kernels of reflections.
 pub(crate) fn is_there(ctx: &'static Context) -> bool {
     let [.., largest] = PASSES;
     ctx.has(Family::CholeskyUpdate) && largest.shared() <= ctx.properties.shared
@@ -136,11 +136,12 @@ pub(crate) fn pays(n: usize, k: usize) -> bool {
     n * (each + last) < START + n.powi(3) / RATE
 }
 
-/// How long it takes to form the matrix and factor it: seconds, and cubes of its order in a second.
+/// The time to form the matrix and factor it: a constant in seconds, and cubes of its order per
+/// second.
 const START: f64 = 430e-6;
 const RATE: f64 = 34e12;
 
-/// Room for the reflections of `rows` rows, for V of `k` columns.
+/// Memory for the reflections of `rows` rows, for V of `k` columns.
 pub(crate) fn reflections(
     ctx: &'static Context,
     change: Change,
@@ -201,7 +202,7 @@ pub(crate) fn change<T: Scalar>(
     if panel.cols == 0 {
         return Ok(());
     }
-    // None comes after a failure.
+    // No change may follow a failure.
     all.next = usize::MAX;
     match launch(ctx, all, first, panel, v, (0, 0.0))? {
         NONE => {

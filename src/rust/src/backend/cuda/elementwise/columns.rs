@@ -85,7 +85,7 @@ pub(crate) fn dots<T: Scalar>(
         threads,
         &args![x.rows, x.ptr, x.ld(), y.ptr, y.ld(), depth, there.ptr],
     )?;
-    // So few are added up sooner here than by another launch.
+    // So few numbers are added faster here than by another launch.
     let mut parts = try_zeroed::<f64>(cut * x.cols)?;
     let home = MatMut::from_column_major_slice_mut(&mut parts, cut * x.cols, 1);
     download(ctx, there.ptr, Part::All, home)?;

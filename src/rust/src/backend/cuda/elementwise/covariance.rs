@@ -17,10 +17,10 @@ const EVALUATE: Kernel = Kernel::new(Family::Covariance, "covariances_evaluate_b
 /// Rows of a block of threads, and columns of each thread.
 const ROWS: usize = 256;
 const COLUMNS: usize = 8;
-/// Blocks of a launch; each goes on until nothing is left.
+/// Blocks of a launch; each computes tiles until none is left.
 const BLOCKS: usize = 1 << 16;
 
-/// By how much these operations are slower than the products by whose rate a launch is limited.
+/// Factor by which these operations are slower than products, whose rate limits a launch.
 const SLOWER: f64 = 8.0;
 
 /// Points on the device: what

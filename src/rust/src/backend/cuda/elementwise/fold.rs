@@ -14,7 +14,8 @@ const ROWS: Kernel = Kernel::new(Family::Fold, "rows_fold_sliced");
 /// Entries of a column, and columns of a row, below which another slice is not worth its launch.
 const DEEP: usize = 8192;
 const WIDE: usize = 256;
-/// Blocks that keep any device busy. Not the device's own number, on which no sum shall depend.
+/// Blocks that keep any device busy. Not the number of the device, because sums must not depend on
+/// it.
 const BUSY: usize = 2048;
 
 pub(crate) fn fold<T: Scalar>(

@@ -60,7 +60,7 @@ pub(crate) fn set_diagonal<T: Scalar>(
     )
 }
 
-/// A list of places on the device, and its address; or none, and the first place.
+/// A list of indices on the device and its address; or no list, and the first index.
 struct Places {
     list: Option<Buffer>,
     first: usize,

@@ -6,8 +6,7 @@ use crate::base::error::Result;
 use crate::base::scalar::Scalar;
 use crate::device::elementwise::Operand;
 
-/// An operand as kernels take it: an address, how many entries there are, and the number there is
-/// where there are none.
+/// An operand as kernels take it: an address and a number of entries; without entries, one number.
 pub(crate) fn operand<T: Scalar>(
     x: Operand<'_, Matrix<'_, T>>,
     shape: (usize, usize),

@@ -9,10 +9,10 @@ pub(crate) type Mat = Matrix<'static, f64>;
 /// Threads of a block.
 pub(crate) const THREADS: u32 = 256;
 
-/// The most vectors of a launch, as the kernels have it.
+/// The most vectors of a launch, as in the kernels.
 const TOGETHER: usize = 4;
 
-/// The address of a matrix of so many rows whose columns follow each other, and their number.
+/// The address of a matrix of `rows` rows with adjacent columns, and their number.
 pub(crate) fn columns(x: &Mat, rows: usize) -> Result<(u64, usize)> {
     let view = x.view();
     require(
@@ -22,7 +22,7 @@ pub(crate) fn columns(x: &Mat, rows: usize) -> Result<(u64, usize)> {
     Ok((view.ptr, view.cols))
 }
 
-/// Calls `f` with the first of some columns and their number, as many as a launch has.
+/// Calls `f` for groups of columns of one launch, with the first column and their number.
 pub(crate) fn each(count: usize, mut f: impl FnMut(usize, i32) -> Result<()>) -> Result<()> {
     for first in (0..count).step_by(TOGETHER) {
         f(first, TOGETHER.min(count - first) as i32)?;
@@ -30,7 +30,7 @@ pub(crate) fn each(count: usize, mut f: impl FnMut(usize, i32) -> Result<()>) ->
     Ok(())
 }
 
-/// Where column `first` of a vector of so many entries begins.
+/// The address of column `first`, for columns of `rows` entries.
 pub(crate) fn at(ptr: u64, first: usize, rows: usize) -> u64 {
     ptr + (first * rows * size_of::<f64>()) as u64
 }

@@ -15,22 +15,22 @@ const FOLLOW: Kernel = Kernel::new(Family::LuFollow, "columns_follow_block");
 /// Blocks of a cluster, and rows of a block, at most.
 const BLOCKS: usize = 16;
 const ROWS: usize = 1024;
-/// Columns that one block brings up to a panel, as in `kernels/lu/lu_follow.cu`.
+/// Columns that one block updates by a panel, as in `kernels/lu/lu_follow.cu`.
 const FOLLOWING: usize = 16;
 
-/// A kernel for a cluster's panels, and what it is started with.
+/// A kernel for the panels of clusters, and its launch parameters.
 #[derive(Clone, Copy)]
 struct Cluster {
     kernel: Kernel,
-    /// Rows of a block, threads of it, and columns that they have in hand.
+    /// Rows of a block, its threads, and columns that they hold.
     rows: usize,
     threads: usize,
     in_hand: usize,
 }
 
 impl Cluster {
-    /// For panels of `rows` rows, more than pipelines take: the one that spreads them widest. Fewer
-    /// rows are as well done. None where there are too many.
+    /// For panels of `rows` rows, more than pipelines take: the kernel with the most blocks. It is
+    /// as good for fewer rows. None if there are too many rows.
     fn of<T: Scalar>(rows: usize) -> Option<Cluster> {
         const fn cluster(kernel: Kernel, rows: usize, threads: usize, in_hand: usize) -> Cluster {
             Cluster {
@@ -69,8 +69,7 @@ impl Cluster {
         self.threads as u32 + 128
     }
 
-    /// Bytes of shared memory of a block: `Shared` in `kernels/lu/lu_rows.cuh`, and what alignment
-    /// adds.
+    /// Bytes of shared memory of a block: `Shared` in `kernels/lu/lu_rows.cuh`, with alignment.
     fn shared<T>(&self) -> usize {
         let before = CLUSTER_PANEL - self.in_hand;
         let offers = (2 * BLOCKS + 1) * (32 + self.in_hand * size_of::<T>());
@@ -109,8 +108,8 @@ pub(super) fn cluster_rows<T: Scalar>(ctx: &'static Context, rows: usize) -> Res
     Ok(0)
 }
 
-/// Elements of workspace for panels of up to `rows` rows and `cols` columns: blocks are filled up
-/// with rows that are not there.
+/// Elements of workspace for panels of up to `rows` rows and `cols` columns: the rows are padded to
+/// whole blocks.
 pub(crate) fn room(rows: usize, cols: usize) -> usize {
     (rows + ROWS) * CLUSTER_PANEL.min(cols)
 }
@@ -126,7 +125,7 @@ impl<T: Scalar> Work<T> {
     pub(crate) fn panels(&self, k: usize, wide: usize) -> Result<()> {
         let cols = self.a.cols;
         self.panel(0, k.min(CLUSTER_PANEL))?;
-        // The block that columns from the end of this one on are not yet up to.
+        // The block by which the columns behind this one are not updated yet.
         let mut before: Option<(usize, usize)> = None;
         for block in (0..k).step_by(wide) {
             let end = (block + wide).min(k);
@@ -160,7 +159,7 @@ impl<T: Scalar> Work<T> {
                 self.update(block, all, end, cols - end)?;
                 continue;
             }
-            // Narrow blocks leave nothing for later.
+            // With narrow blocks no update is left for later.
             let (to, later) = match wide > CLUSTER_PANEL {
                 true => ((end + wide).min(k), Some((block, all))),
                 false => (cols, None),
@@ -198,13 +197,13 @@ impl<T: Scalar> Work<T> {
         Cluster::of::<T>(rows).map_or(0, |c| c.blocks(rows))
     }
 
-    /// Whether the panel from column `first` on, a multiple of its width, is a cluster's.
+    /// Whether the panel from column `first` on, a multiple of its width, is factored by a cluster.
     pub(super) fn by_cluster(&self, first: usize) -> bool {
         let most = self.cluster.as_ref().map_or(0, |(rows, _)| *rows);
         first < self.plan.tail && first % CLUSTER_PANEL == 0 && self.a.rows - first <= most
     }
 
-    /// Factors a panel, from pivot number `first` on, with room for a cluster's.
+    /// Factors a panel by a cluster, from pivot number `first` on, in the workspace `work`.
     pub(super) fn cluster_panel(&self, panel: View<T>, first: usize, work: &Buffer) -> Result<()> {
         let n = panel.cols;
         let Some(cluster) = Cluster::of::<T>(panel.rows) else {
@@ -266,7 +265,7 @@ mod tests {
     use crate::backend::cuda::lu::pipeline::pipelines;
     use crate::backend::cuda::panel::column_pipeline::Pipeline;
 
-    /// No panel that is left to clusters has a cluster of one block, and every kernel has its use.
+    /// No panel for clusters has a cluster of one block, and every kernel is used.
     fn clusters_have_several_blocks<T: Scalar>(kernels: usize) {
         let mut used = Vec::new();
         for rows in 1..=BLOCKS * ROWS {

@@ -26,7 +26,7 @@ pub(crate) const MOVING_THREADS: usize = 1024;
 /// Threads that reorder a column.
 const REORDERING_THREADS: u32 = 512;
 
-/// Where the list of moves of the panel that starts at column `first` is among all lists.
+/// Index of the list of moves of the panel that starts at column `first`.
 fn place(first: usize) -> usize {
     first / PANEL * LIST_WORDS
 }
@@ -43,7 +43,7 @@ impl Late {
             lists.push((first, 2 * pivots));
             blocks.push((first, first + pivots));
         }
-        // The last has nothing behind it.
+        // No exchanges follow the last block.
         blocks.pop();
         Late { blocks, lists }
     }
@@ -62,7 +62,7 @@ impl Late {
 }
 
 impl Deferred {
-    /// For columns that fit in shared memory, where there are several blocks of them.
+    /// For columns that fit in shared memory, if there are several blocks of them.
     pub(crate) fn new<T: Scalar>(
         ctx: &'static Context,
         a: &View<T>,
@@ -90,7 +90,7 @@ impl<T: Scalar> Work<T> {
         self.lists.ptr + (place(first) * size_of::<i32>()) as u64
     }
 
-    /// Carries the exchanges of the factored columns `first..first + n` to other columns.
+    /// Applies the exchanges of the factored columns `first..first + n` to other columns.
     pub(crate) fn exchange(
         &self,
         first: usize,
@@ -118,8 +118,8 @@ impl<T: Scalar> Work<T> {
         Ok(())
     }
 
-    /// Carries the exchanges of the factored columns `first..first + n`, a block of panels or a
-    /// pipeline, to all columns before them, unless that is left for the end.
+    /// Applies the exchanges of the factored columns `first..first + n`, a block of panels or a
+    /// pipeline, to all columns before them, unless they are deferred.
     pub(super) fn exchange_left(&self, first: usize, n: usize) -> Result<()> {
         match self.deferred {
             Some(_) => Ok(()),
@@ -127,7 +127,7 @@ impl<T: Scalar> Work<T> {
         }
     }
 
-    /// Carries out what was left for the end. Nothing has read those columns since.
+    /// Applies the deferred exchanges. Nothing has read those columns since.
     pub(super) fn exchange_deferred(&self) -> Result<()> {
         let Some(Deferred { late, table, order }) = &self.deferred else {
             return Ok(());

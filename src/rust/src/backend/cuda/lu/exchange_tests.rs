@@ -3,8 +3,8 @@
 use crate::backend::cuda::lu::exchange::*;
 use crate::backend::cuda::lu::pipeline::pipelines;
 
-/// Every list that is carried out after a block of columns is its, in order and where it is, and no
-/// other; none has moves of rows above those that the block is told.
+/// A block of columns gets exactly the lists that are applied after it, in order. None moves rows
+/// above the first row in the table.
 fn blocks_have_later_lists<T: Scalar>(m: usize, n: usize, wide: usize, capacity: usize) {
     let what = format!("{m} {n} {wide} {capacity}");
     let k = m.min(n);
@@ -38,7 +38,7 @@ fn blocks_have_later_lists<T: Scalar>(m: usize, n: usize, wide: usize, capacity:
         assert_eq!(top, end, "{what}");
         assert_eq!(lists[list].0, end, "{what}");
     }
-    // The last columns are in no block: they end with the last list's.
+    // The last columns, those of the last list, are in no block.
     let (first, pivots) = lists[lists.len() - 1];
     assert_eq!(first + pivots, k, "{what}");
     assert!(
@@ -64,7 +64,7 @@ fn blocks_are_told_of_later_lists() {
     }
 }
 
-/// They are left for the end where there is more than one block of columns, and a column fits.
+/// Exchanges are deferred if there is more than one block of columns, and a column fits.
 #[test]
 fn cuda_exchanges_are_deferred_where_columns_fit() {
     let Some(ctx) = Context::for_test() else {

@@ -51,8 +51,9 @@ fn planned<T: Scalar>(ctx: &'static Context, size: (usize, usize)) -> Result<Pla
     Plan::of::<T>(ctx, pipelines::<T>(), size, CLUSTER_PANEL)
 }
 
-/// As [`factor`], clusters' panels in blocks of `wide` columns, a multiple of theirs; with their
-/// exchanges on columns to the left `deferred` to the end, where there is the room.
+/// Like [`factor`], with the panels of clusters in blocks of `wide` columns, a multiple of their
+/// width. With `deferred`, exchanges of columns to the left are applied at the end, if there is
+/// memory.
 fn factor_as_planned<T: Scalar>(
     ctx: &'static Context,
     a: View<T>,
@@ -97,7 +98,7 @@ fn factor_as_planned<T: Scalar>(
     };
     work.zero.fill(0xff, size_of::<i32>())?;
     work.lists.fill(0, words * size_of::<i32>())?;
-    // After an error no panel may be left in the other stream: its memory is given back.
+    // After an error no panel may be left in the second stream, because its memory is freed.
     ctx.or_drain(work.all(wide))?;
     let mut pivots = vec![0i32; k];
     work.pivots.to_slice(&mut pivots)?;
@@ -124,7 +125,7 @@ impl<T: Scalar> Work<T> {
         self.exchange_deferred()
     }
 
-    /// Columns before this one are queued.
+    /// Reports to progress that all columns before this one are queued.
     pub(crate) fn done(&self, column: usize) {
         let (m, n) = (self.a.rows - column, self.a.cols - column);
         self.all.left(lu_flops((m, n)));

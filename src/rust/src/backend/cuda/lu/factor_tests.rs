@@ -30,7 +30,8 @@ pub(crate) fn factored<T: Scalar>(
     factored_left(ctx, a, m, wide, pipelines, wide > CLUSTER_PANEL)
 }
 
-/// As [`factored`], columns to the left exchanged at once or, where there is room, at the end.
+/// Like [`factored`], with columns to the left exchanged at once or, if there is memory, at the
+/// end.
 fn factored_left<T: Scalar>(
     ctx: &'static Context,
     a: &[T],
@@ -175,8 +176,8 @@ pub(crate) fn residual<T: Scalar>(a: &[T], m: usize, lu: &[T], ipiv: &[usize]) -
     off.fold(0.0, f64::max) / (T::EPS * size * k as f64)
 }
 
-/// With pipelines: a factorization with partial pivoting, and in double precision, in which no two
-/// candidates come close, the same as without them.
+/// With pipelines the result is a factorization with partial pivoting. In double precision, where
+/// no two candidates are close, it equals the one without them.
 fn pipelines_agree<T: Scalar>(ctx: &'static Context, m: usize, n: usize) {
     let k = m.min(n);
     let a: Vec<T> = random(m * n, (m + 7 * n) as u32);
@@ -233,7 +234,7 @@ fn cuda_pipelines_agree_with_panels() {
     }
 }
 
-/// Workspace made for the first panel serves every later one, which has fewer rows.
+/// The workspace of the first panel suffices for every later one, which has fewer rows.
 #[test]
 fn later_panels_fit_the_workspace_of_the_first() {
     let chunks = |m: usize| m.div_ceil(chunk_rows(m));

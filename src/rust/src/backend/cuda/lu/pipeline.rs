@@ -6,7 +6,7 @@ use crate::backend::cuda::driver::kernels::{Family, Kernel};
 use crate::backend::cuda::panel::column_pipeline::{Pipeline, Pipelines, STRIPE};
 
 const fn pipeline(name: &'static str, threads: usize, rows: usize, element: usize) -> Pipeline {
-    // `Shared` in the kernel, two short integers for each row, and what alignment adds.
+    // `Shared` in the kernel, two short integers for each row, and alignment.
     let row = 2 * STRIPE * element;
     let choices = 2 * size_of::<i32>() + 2 * threads / 32 * size_of::<u32>() + 16 * threads;
     Pipeline {

@@ -4,13 +4,13 @@
 use crate::backend::cuda::lu::factor::tests::{factored, largest, random, residual};
 use crate::backend::cuda::lu::factor::*;
 
-/// What the textbook's elimination needs: one rounding for a product and a difference, and where a
-/// pivot is near an end of the range.
+/// Operations of the textbook's elimination: a fused multiply-subtract, and the range of ordinary
+/// pivots.
 trait Textbook: Scalar {
     fn minus_product(self, l: Self, u: Self) -> Self;
     fn inverse(self) -> Self;
     fn divided(self, p: Self) -> Self;
-    /// Pivots from here, and to here, are divided by as their reciprocals.
+    /// Between these bounds of a pivot, columns are multiplied by its reciprocal.
     fn ordinary() -> (f64, f64);
 }
 macro_rules! textbook {
@@ -144,7 +144,7 @@ fn hard<T: Scalar>(m: usize, n: usize) -> Vec<(&'static str, Vec<T>)> {
 }
 
 fn pipelines_are_the_textbooks<T: Textbook>(ctx: &'static Context, m: usize, n: usize) {
-    // Small enough for pipelines from the first column on, where there are any.
+    // Small enough for pipelines from the first column on, if the GPU has them.
     let piped = ctx.properties.cooperative && ctx.has(Family::LuPipeline);
     let tail = planned::<T>(ctx, (m, n)).unwrap().tail;
     assert_eq!(tail, if piped { 0 } else { m.min(n) }, "{m} {n}");
@@ -197,7 +197,7 @@ fn cuda_pipelines_are_the_textbooks() {
     }
 }
 
-/// The textbook's elimination, which pipelines are held against, makes factors of its matrices.
+/// The textbook's elimination, with which pipelines are compared, gives factors of its matrices.
 #[test]
 fn the_textbook_factors() {
     for (m, n) in [(1, 1), (7, 5), (5, 7), (40, 40), (130, 90)] {

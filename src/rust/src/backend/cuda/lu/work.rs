@@ -20,7 +20,7 @@ pub(crate) struct Work<T> {
     /// Which columns are factored in pipelines, and room for their messages.
     pub plan: Plan,
     pub(super) messages: Buffer,
-    /// Exchanges of rows that are left for the end, if any are.
+    /// Exchanges of rows that are deferred, if any are.
     pub deferred: Option<Deferred>,
     /// The progress of the factorization.
     pub(super) all: progress::Part,
@@ -31,10 +31,10 @@ pub(crate) const PANEL: usize = 32;
 
 pub(crate) const THREADS: usize = 256;
 
-/// More chunks than this make every launch's reduction over them the longer part.
+/// With more chunks than this, the reduction over them takes most of each launch.
 pub(super) const MOST_CHUNKS: usize = 256;
 
-/// Rows of one chunk when `m` rows are cut.
+/// Rows of one chunk of `m` rows.
 pub(crate) fn chunk_rows(m: usize) -> usize {
     m.div_ceil(MOST_CHUNKS).next_multiple_of(THREADS)
 }
@@ -48,24 +48,24 @@ pub(crate) fn most_chunks(m: usize) -> usize {
 /// Columns of a cluster's panel, as in `kernels/lu/lu_panel.cu`.
 pub(crate) const CLUSTER_PANEL: usize = 128;
 
-/// Integers of a panel's list of moves: their number, destinations and sources. That of more
-/// columns takes the room of those of as many in panels.
+/// Integers of a panel's list of moves: their number, destinations and sources. The list of more
+/// columns takes the memory of those of as many columns in panels.
 pub(crate) const LIST_WORDS: usize = 1 + 4 * PANEL;
 
-/// Exchanges that are carried out at the end on the columns left of them, and room for what they
-/// amount to: a row's source, for each row and each block of columns.
+/// Deferred exchanges, applied at the end to the columns on the left, and memory for their product:
+/// the source of each row, for each block of columns.
 pub(crate) struct Deferred {
     pub(super) late: Late,
     pub(super) table: Buffer,
     pub(super) order: Buffer,
 }
 
-/// What is left of each block of columns when it has been factored: the exchanges of all that is
-/// factored after it.
+/// The exchanges still to be applied to each block of columns after it has been factored: those of
+/// all later columns.
 #[derive(Debug)]
 pub(super) struct Late {
     /// Blocks of columns that need any, from the first of their columns to the one behind the last.
     pub(super) blocks: Vec<(usize, usize)>,
-    /// First columns and rooms of all lists, in the order in which they are carried out.
+    /// First columns and sizes of all lists, in the order of application.
     pub(super) lists: Vec<(usize, usize)>,
 }

@@ -35,7 +35,7 @@ pub(crate) fn pays<T: Scalar>(ctx: &Context) -> bool {
     size_of::<T>() == size_of::<f32>() && ctx.properties.double_keeps_up()
 }
 
-/// Room for a copy of a matrix in double precision.
+/// Memory for a copy of a matrix in double precision.
 pub(crate) struct F64Copy {
     ctx: &'static Context,
     buffer: Buffer,
@@ -52,12 +52,12 @@ impl F64Copy {
         Ok(buffer.map(|buffer| F64Copy { ctx, buffer }))
     }
 
-    /// The kernels' loads of 16 bytes and lines of 128 bytes want to be aligned.
+    /// The leading dimension, which aligns the kernels' loads of 16 bytes and lines of 128 bytes.
     fn ld(length: usize) -> usize {
         length.next_multiple_of(16)
     }
 
-    /// The copy of a matrix for which there is room, laid out as that one is.
+    /// The copy of a matrix that fits, in the same layout.
     fn of<T: Scalar>(&self, a: View<T>) -> View<f64> {
         if a.rs == 1 {
             View::new(self.buffer.ptr, a.rows, a.cols, Self::ld(a.rows))

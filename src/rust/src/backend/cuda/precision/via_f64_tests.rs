@@ -5,7 +5,7 @@ use crate::backend::cuda::precision::via_f64::*;
 use crate::base::matrix::Part;
 use faer::Mat;
 
-/// Numbers of every kind, and what they are in single precision.
+/// Numbers of every kind, and their values in single precision.
 const ROUNDED: [(f64, f32); 12] = [
     (1.0 + 1.0 / (1u64 << 24) as f64, 1.0),
     (1.0 + 3.0 / (1u64 << 24) as f64, 1.0 + 2.0 * f32::EPSILON),
@@ -61,7 +61,7 @@ fn parts_are_copied_both_ways() {
                 let copy = F64Copy::room(ctx, view).unwrap().unwrap();
                 copy.buffer.fill(0xff, rows * cols * 8).unwrap();
                 let wide = copy.widen(view, part, 0).unwrap();
-                // Away and back leaves every bit but those of NaN.
+                // Conversion and back keeps every bit, except those of NaN.
                 let other = Matrix::<f32>::zeros(ctx, all_rows, all_cols).unwrap();
                 let back = turn(other.view().sub(r0, c0, rows, cols));
                 copy.narrow(back, part, 0).unwrap();
@@ -76,7 +76,7 @@ fn parts_are_copied_both_ways() {
                         assert!(same(x, want), "{rows} {cols} {part:?} {turned}: {x} {want}");
                     }
                 }
-                // And numbers that have to be rounded.
+                // Also numbers that are rounded.
                 let double = Matrix::from_host(ctx, exact.as_ref(), Part::All).unwrap();
                 let unrounded = double.view();
                 let unrounded = if turned { unrounded.t() } else { unrounded };

@@ -11,8 +11,8 @@ use crate::device::batched::{ProblemShape, Ranks};
 
 const FIT: Kernel = Kernel::new(Family::QrBatch, "batch_fit_block");
 
-/// What one launch has of the operations of the longest product's, some hundredths of a second; but
-/// never fewer problems than fill a GPU.
+/// Operations of one launch, as a fraction of those of the longest product: some hundredths of a
+/// second. A launch never has fewer problems than fill a GPU.
 const LAUNCH: f64 = 2e-3;
 const LEAST_BLOCKS: usize = 4096;
 
@@ -28,8 +28,7 @@ pub(crate) struct Parts<T> {
 }
 
 impl<T: Scalar> Parts<T> {
-    /// Whether there are rows, and the matrices have the shapes that the number of problems asks
-    /// for.
+    /// Whether there are rows, and the shapes of the matrices agree with the number of problems.
     pub(crate) fn fit(&self) -> bool {
         let (ProblemShape { m, n, q }, count) = (self.shape, self.count);
         let shape = |v: &View<T>| (v.rows, v.cols);
@@ -61,7 +60,7 @@ pub(crate) fn fits<T>(ctx: &Context, shape: ProblemShape) -> bool {
     shared_bytes::<T>(shape) <= ctx.properties.shared
 }
 
-/// Threads for a block: a warp works on a column, and what is idle takes room from other blocks.
+/// Threads of a block: a warp works on a column, and idle warps take space from other blocks.
 fn threads(ProblemShape { m, n, q }: ProblemShape) -> u32 {
     match m * (n + q) {
         0..=256 => 32,

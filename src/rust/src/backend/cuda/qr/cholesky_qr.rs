@@ -21,12 +21,12 @@ const FACTOR: Kernel = Kernel::new(Family::QrPanel, "panel_factor_gram");
 const RECONSTRUCT: Kernel = Kernel::new(Family::QrPanel, "panel_reconstruct_block");
 const FINISH_TOP: Kernel = Kernel::new(Family::QrPanel, "panel_finish_top");
 
-/// Threads of a block that eliminates, and that makes a tile of R.
+/// Threads of a block that eliminates, and of one that computes a tile of R.
 const ELIMINATING: u32 = 512;
 const TILE: u32 = 256;
 /// Rows of a warp of `kernels/qr/qr_divide.cu`; few rows are one warp's of each block.
 const WARP_ROWS: usize = 16;
-/// Columns that fewer of its registers are enough for.
+/// Up to this number of columns its variant with fewer registers suffices.
 const NARROW: usize = 64;
 
 /// Small matrices of a panel: R1, R2, V1 and M, P, the Gram matrix, and the signs.
@@ -48,14 +48,13 @@ impl Panels {
         })
     }
 
-    /// The flag that cancels what is queued behind a refused panel.
+    /// The flag that cancels work queued behind a refused panel.
     pub(crate) fn stop(&self) -> u64 {
         self.stop.ptr
     }
 
     /// Factors the panel that begins at column `first` of its matrix, at most [`LD`] columns and no
-    /// fewer rows, unless it is refused; its reflectors in the room `to`, where something is to
-    /// `follow`.
+    /// fewer rows, unless it is refused. Its reflectors go to `to` if other work is to `follow`.
     pub(crate) fn factor<T: Scalar>(
         &self,
         first: usize,
@@ -148,8 +147,8 @@ impl Panels {
         )
     }
 
-    /// Waits for what is queued: the first column of the panel that was refused, if one was. The
-    /// next one starts anew.
+    /// Waits for the queued work, and returns the first column of the panel that was refused, if
+    /// any. Then clears the flag.
     pub(crate) fn refused(&self) -> Result<Option<usize>> {
         let mut stop = [0i32];
         self.stop.to_slice(&mut stop)?;
@@ -161,7 +160,7 @@ impl Panels {
     }
 }
 
-/// How rows are divided by a triangle.
+/// The launch that divides rows by a triangle.
 struct Rows {
     divide: Kernel,
     finish: Kernel,
@@ -191,7 +190,7 @@ impl Rows {
                 finish: Kernel::new(Family::QrPanel, finish),
                 at_once,
                 shared,
-                // Four blocks have warps enough.
+                // Four blocks have enough warps.
                 resident: resident(shared, 4),
             }
         };
@@ -206,7 +205,7 @@ impl Rows {
         }
         if tensor {
             let shared = tiles(n);
-            // So many blocks have all registers.
+            // This many blocks use all registers.
             let (divide, finish, most) = match n <= NARROW {
                 true => ("panel_divide_narrow", "panel_finish_narrow", 4),
                 false => ("panel_divide_tiles", "panel_finish_tiles", 3),
@@ -241,8 +240,8 @@ fn tiles(n: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// Three blocks share a multiprocessor of 228 KiB; and a triangle fits where the other kernels'
-    /// do.
+    /// Three blocks fit a multiprocessor of 228 KiB, and a triangle fits wherever those of the
+    /// other kernels do.
     #[test]
     fn tiles_of_a_triangle_fit() {
         assert!(3 * (tiles(LD) + 1024) <= 228 << 10);

@@ -22,14 +22,14 @@ use crate::base::progress;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::cost::work::qr_flops;
 
-/// What a factorization is made of.
+/// The algorithm of a factorization.
 #[derive(Clone, Copy)]
 pub(crate) struct Ways {
     /// Panels of a block.
     pub panels: usize,
-    /// Whether panels are made of products where that is safe.
+    /// Whether panels are factored by products (CholeskyQR) where that is safe.
     pub products: bool,
-    /// Whether what is left of few enough rows goes through pipelines.
+    /// Whether the last columns, with few enough rows, are factored in pipelines.
     pub pipelines: bool,
 }
 
@@ -62,8 +62,7 @@ pub(super) fn factor_in_ways<T: Scalar>(
         false => Plan::none(pipelines::<T>(), size),
     };
     let tail = plan.tail;
-    // A last panel of one row reflects nothing; from a root of a square it would not have the same
-    // bits.
+    // A last panel of one row has no reflector; the root of its square would have other bits.
     let reflectors = match a.rows <= a.cols && k > 1 && tail == k && k % panel == 1 {
         true => k - 1,
         false => tail,
@@ -100,7 +99,7 @@ pub(super) fn factor_in_ways<T: Scalar>(
         blocks,
         columns: None,
     };
-    // After an error nothing may be left in the other stream: its memory is given back.
+    // After an error no work may be left in the second stream, because its memory is freed.
     ctx.or_drain(work.panels(panels.as_ref(), &all))?;
     if tail < k {
         let blocks = &work.blocks;
@@ -111,24 +110,24 @@ pub(super) fn factor_in_ways<T: Scalar>(
     Ok(out)
 }
 
-/// A factorization under way.
+/// A running factorization.
 struct Factoring<'t, T> {
     ctx: &'static Context,
     a: View<T>,
-    /// Those that panels make.
+    /// Number of reflectors of panels.
     reflectors: usize,
     /// Columns of a panel, and of a block of panels.
     panel: usize,
     width: usize,
     tau: &'t Buffer,
-    /// Blocks of panels, which take turns where there is more than one panel to a block.
+    /// Blocks of panels, which alternate if a block has more than one panel.
     blocks: [BlockReflector; 2],
-    /// What column by column takes, made when it is needed.
+    /// The workspace for column by column, allocated when it is needed.
     columns: Option<(Buffer, BlockReflector)>,
 }
 
 impl<T: Scalar> Factoring<'_, T> {
-    /// All panels and what they change.
+    /// Factors all panels and applies them.
     fn panels(&mut self, panels: Option<&Panels>, all: &progress::Part) -> Result<()> {
         let (end, m, n) = (self.reflectors, self.a.rows, self.a.cols);
         if self.take_turns() {
@@ -179,7 +178,7 @@ impl<T: Scalar> Factoring<'_, T> {
         })
     }
 
-    /// The panels of a block from column `first` to before `end`, and what they change within it.
+    /// Factors the panels of a block, columns `first..end`, and applies them within it.
     fn make(&mut self, panels: Option<&Panels>, mut first: usize, end: usize) -> Result<()> {
         while first < end {
             let Some(panels) = panels else {
@@ -195,8 +194,8 @@ impl<T: Scalar> Factoring<'_, T> {
         Ok(())
     }
 
-    /// Asks how many columns of those before `end` are done by now; makes the panel that was
-    /// refused, if one was.
+    /// The number of columns before `end` that are done now. Factors the panel that was refused, if
+    /// any.
     fn made(&mut self, panels: &Panels, end: usize) -> Result<usize> {
         let Some(at) = panels.refused()? else {
             return Ok(end);

@@ -27,11 +27,11 @@ const SCALE: Kernel = Kernel::new(Family::Qr, "trapezoids_scale_plain");
 pub(crate) const PANEL: usize = 32;
 const THREADS: u32 = 256;
 
-/// Panels of a block, where it has more than one.
+/// Panels of a block, if it has more than one.
 pub(super) const PANELS: usize = 4;
 
-/// `A[i,j] <- below[j] A[i,j]` under the diagonal, `rows[i] A[i,j]` on and above it; 1 where a list
-/// ends.
+/// `A[i,j] <- below[j] A[i,j]` under the diagonal, `rows[i] A[i,j]` on and above it; The factor is
+/// 1 beyond the end of a list.
 pub(crate) fn scale_trapezoids<T: Scalar>(
     ctx: &'static Context,
     below: &[T],
@@ -112,8 +112,8 @@ pub(crate) fn form<T: Scalar>(
     apply_in_blocks(ctx, Trans::No, a, tau, c, |first| first, flops)
 }
 
-/// As [`apply`], the block of reflectors from `first` on to the columns from `from(first)` on; so
-/// many operations in all.
+/// Like [`apply`], the block of reflectors from `first` on to the columns from `from(first)` on;
+/// `flops` operations in all.
 fn apply_in_blocks<T: Scalar>(
     ctx: &'static Context,
     trans: Trans,
@@ -148,7 +148,7 @@ fn apply_in_blocks<T: Scalar>(
     };
     let parts: Vec<_> = starts.iter().map(part).collect();
     let blocks = BlockReflector::pair::<T>(ctx, width, a.rows, c.cols, parts.len() > 1)?;
-    // After an error nothing may be left in the other stream: its memory is given back.
+    // After an error no work may be left in the second stream, because its memory is freed.
     ctx.or_drain(apply_in_turns(ctx, &blocks, trans, &parts, flops))
 }
 

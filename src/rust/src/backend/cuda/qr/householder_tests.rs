@@ -56,7 +56,7 @@ fn largest<T: Scalar>(a: &faer::Mat<T>, b: &faer::Mat<T>) -> f64 {
     most
 }
 
-/// Whether a panel from products is refused, and that it is left as it was then.
+/// Whether a panel by products is refused; checks that it is then unchanged.
 fn refuses<T: Scalar>(ctx: &'static Context, a: &faer::Mat<T>) -> bool {
     let (m, n) = (a.nrows(), a.ncols());
     let panels = Panels::new::<T>(ctx).unwrap();
@@ -179,8 +179,8 @@ fn refused_blocks_between_others() {
     refused_blocks_between_others_in::<f32>();
 }
 
-/// Panels column by column stand between panels from products, in blocks of one and of more; what
-/// came before the first of them has the bits it has without.
+/// Panels column by column stand between panels from products, in blocks of one and of more;
+/// columns before the first of them have the same bits as without it.
 fn refused_blocks_between_others_in<T: Scalar>() {
     let Some(ctx) = Context::for_test() else {
         return;

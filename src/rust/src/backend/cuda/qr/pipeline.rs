@@ -44,8 +44,8 @@ pub(crate) fn pipelines<T>() -> &'static Pipelines {
     }
 }
 
-/// Factors what the plan leaves of `a` to pipelines; factors of its reflectors go to `tau`. What is
-/// behind a launch is changed in blocks of `width` reflectors.
+/// Factors the columns of `a` that the plan gives to pipelines; the factors of its reflectors go to
+/// `tau`. Columns behind a launch are changed in blocks of `width` reflectors.
 pub(super) fn factor_left<T: Scalar>(
     ctx: &'static Context,
     a: View<T>,

@@ -15,7 +15,7 @@ fn columns_and_pipelines_agree() {
     columns_and_pipelines_agree_in::<f32>();
 }
 
-/// As products do, around all sizes at which a pipeline's launches are others.
+/// Compared with products, around all sizes at which the launches of a pipeline change.
 fn columns_and_pipelines_agree_in<T: Scalar>() {
     let Some(ctx) = Context::for_test() else {
         return;

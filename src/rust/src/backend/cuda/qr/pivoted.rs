@@ -18,7 +18,7 @@ const REFLECT: Kernel = Kernel::new(Family::Pivot, "column_reflect_norms");
 
 /// Steps between fences, at most.
 const STRIDE: usize = 16;
-/// Entries that steps between fences read and write, at most, but for a single step: some
+/// Entries that steps between fences read and write, at most, unless there is one step: some
 /// hundredths of a second.
 const ENTRIES: usize = 1 << 30;
 

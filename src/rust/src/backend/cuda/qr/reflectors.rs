@@ -50,7 +50,7 @@ pub(crate) fn width<T: Scalar>(ctx: &Context) -> usize {
     [LD, 64].into_iter().find(fits).unwrap_or(32)
 }
 
-/// `I - V T V'`, the product of reflectors, in the workspace that made it.
+/// `I - V T V'`, a product of reflectors, in the workspace that holds it.
 #[derive(Clone, Copy)]
 pub(crate) struct Reflector<T> {
     pub v: View<T>,
@@ -98,8 +98,7 @@ impl BlockReflector {
         })
     }
 
-    /// Two that take turns; the second one has no width where it is not wanted, or there is no room
-    /// for it.
+    /// Two that alternate; the second has width 0 if it is not wanted or memory is too small.
     pub(crate) fn pair<T: Scalar>(
         ctx: &'static Context,
         width: usize,
@@ -118,13 +117,13 @@ impl BlockReflector {
         }
     }
 
-    /// Whether it has room for any reflectors.
+    /// Whether its width is not 0.
     pub(crate) fn is_there(&self) -> bool {
         self.width > 0
     }
 
-    /// Room for the reflectors from number `at` of the block on: for V of `rows` reflected rows and
-    /// `width` reflectors, and T.
+    /// Memory for the reflectors from number `at` of the block on: for V of `rows` reflected rows
+    /// and `width` reflectors, and T.
     pub(crate) fn room<T: Scalar>(&self, at: usize, rows: usize, width: usize) -> Reflector<T> {
         let v = View::new(self.v.ptr, at + rows, at + width, self.ld);
         Reflector {
@@ -190,8 +189,8 @@ impl BlockReflector {
         multiply(self.ctx, negative, product, last, between(t))
     }
 
-    /// Makes one of the block's first `at` reflectors, of `rows` rows, and the `width` behind them,
-    /// which are there with their T.
+    /// Joins the block's first `at` reflectors, of `rows` rows, and the `width` behind them, whose
+    /// T is computed.
     pub(crate) fn append<T: Scalar>(
         &self,
         at: usize,
@@ -251,8 +250,8 @@ impl BlockReflector {
 }
 
 /// Multiprocessors for computing V and T of the reflectors of `next` while products apply those of
-/// `now`: so many that both take the same time. A tenth of a millisecond is in steps that do not
-/// get faster.
+/// `now`: so many that both take the same time. A tenth of a millisecond is spent in steps that
+/// more multiprocessors do not speed up.
 fn loading<T: Scalar>(ctx: &Context, now: &Part<T>, next: &Part<T>) -> usize {
     let all = ctx.multiprocessors();
     let (rows, width, cols) = (now.a.rows as f64, now.a.cols as f64, now.c.cols as f64);
@@ -266,7 +265,7 @@ fn loading<T: Scalar>(ctx: &Context, now: &Part<T>, next: &Part<T>) -> usize {
     })
 }
 
-/// Of `all` multiprocessors so many that `longest` of them is least.
+/// The number of multiprocessors, of `all`, that minimizes `longest`.
 pub(super) fn balance(all: usize, longest: impl Fn(f64) -> f64) -> usize {
     (4..all)
         .step_by(4)

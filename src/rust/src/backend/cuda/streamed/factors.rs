@@ -117,7 +117,7 @@ pub(crate) fn lu<T: Scalar>(
     unsafe { pass(ctx, Part::All, &parts(from, blocks), &[], work) }
 }
 
-/// `out = A^-1 b`, of a right-hand side or the identity, from LU factors on the device.
+/// `out = A^-1 b`, for a right-hand side or the identity, from LU factors on the device.
 pub(crate) fn solve_factored<T: Scalar>(
     ctx: &'static Context,
     lu: View<T>,

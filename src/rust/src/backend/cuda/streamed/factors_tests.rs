@@ -12,7 +12,7 @@ use crate::backend::cuda::{cholesky, CudaDevice};
 use crate::cost::plan::size::{column_blocks as blocks, Streamed};
 use crate::device::dense::Device;
 
-/// Another test's matrix may have the staging memory: then there is none here.
+/// Tries again while another test holds the staging memory.
 fn at_last<R>(mut try_it: impl FnMut() -> Result<Option<R>>) -> Result<R> {
     for _ in 0..10_000 {
         if let Some(done) = try_it()? {
@@ -97,7 +97,7 @@ fn both_ways<T: Scalar, D: Device<T>>(dev: &D, x: MatRef<'_, T>) -> [Mat<T>; 2] 
 #[test]
 fn a_cholesky_factor_is_the_same_from_host_to_host() {
     same_from_host_to_host::<f64>(&[3000]);
-    // Of one launch, and of more.
+    // Orders of one launch, and of more.
     same_from_host_to_host::<f32>(&[4200, 5300]);
 }
 

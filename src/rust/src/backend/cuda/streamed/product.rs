@@ -66,7 +66,7 @@ pub(crate) fn multiply<T: Scalar>(
         blocks: panels.len(),
         columns: step,
     });
-    // A and what the first panel needs; then what each of the others needs in addition.
+    // First A and the operand of the first panel; then the operands of the other panels.
     let mut up: Vec<_> = panels
         .iter()
         .map(|&(j, n)| match tb {

@@ -73,7 +73,7 @@ pub(crate) fn change<T: Scalar>(
 }
 
 /// An error unless these columns of a factor, from row 0 to the diagonal that begins at row
-/// `first`, have numbers, and none of them a zero there.
+/// `first`, are finite with no zero on the diagonal.
 fn check<T: Scalar>(ctx: &'static Context, first: usize, columns: View<T>) -> Result<()> {
     if !largest(ctx, columns)?.is_finite() {
         return Err(Error::NonFiniteIn { argument: "r" });

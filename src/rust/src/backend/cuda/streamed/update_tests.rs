@@ -9,7 +9,7 @@ use crate::backend::cuda::streamed::update::*;
 use crate::backend::cuda::CudaDevice;
 use crate::cost::plan::size::column_blocks as blocks;
 
-/// Another test's matrix may have the staging memory: then there is none here.
+/// Tries again while another test holds the staging memory.
 fn at_last<R>(mut try_it: impl FnMut() -> Result<Option<R>>) -> Result<R> {
     for _ in 0..10_000 {
         if let Some(done) = try_it()? {

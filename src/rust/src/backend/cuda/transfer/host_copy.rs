@@ -17,7 +17,8 @@ pub(crate) unsafe fn pages_of(memory: *mut u8, bytes: usize) -> Option<Pages> {
     (bytes >= LARGE).then(|| Pages::of_any(memory, bytes))
 }
 
-/// From R's memory to a slot; perhaps past the processor's cache, which the GPU does not read from.
+/// Copies from R's memory to a slot; optionally past the processor's cache, which the GPU does not
+/// read.
 ///
 /// # Safety
 /// The piece's host columns are readable, and the slot has room for its bytes.
@@ -33,8 +34,8 @@ pub(crate) unsafe fn gather(piece: &CopyChunk, slot: *mut u8, past_cache: bool) 
     }
 }
 
-/// From a slot to R's memory, perhaps past the processor's cache; entries outside the triangle
-/// become zero.
+/// Copies from a slot to R's memory, optionally past the processor's cache; entries outside the
+/// triangle become zero.
 ///
 /// # Safety
 /// The piece's host columns are writable, and the slot holds its bytes.
@@ -86,7 +87,7 @@ impl FirstTouch {
             rayon::spawn(move || {
                 shared.at_work.fetch_add(1, Ordering::SeqCst);
                 while !shared.stop.load(Ordering::SeqCst) && shared.pages.touch_next().is_some() {
-                    // Copies, which the GPU waits for, come first.
+                    // Copies have priority, since the GPU waits for them.
                     rayon::yield_now();
                 }
                 shared.at_work.fetch_sub(1, Ordering::SeqCst);

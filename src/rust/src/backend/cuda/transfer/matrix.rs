@@ -18,7 +18,7 @@ use crate::base::interrupt;
 use crate::base::matrix::Part;
 use crate::base::scalar::{try_zeroed, Scalar};
 
-/// Fewer bytes than this are copied by the caller's thread alone: waking others takes longer.
+/// Fewer bytes than this are copied by the caller's thread: waking others takes longer.
 const SMALL: usize = 3 << 19;
 /// Size of a chunk of such a copy: the bus transfers one while the next is copied.
 const PIECE: usize = 256 << 10;

@@ -16,8 +16,8 @@ fn numbers<T: Scalar>(rows: usize, cols: usize, salt: usize) -> Mat<T> {
     })
 }
 
-/// A matrix there and back, contiguous, with gaps between columns, and by rows; then its upper
-/// triangle.
+/// Uploads and downloads a matrix: contiguous, with gaps between columns, and by rows; then its
+/// upper triangle.
 fn round_trip<T: Scalar>(ctx: &'static Context, rows: usize, cols: usize) {
     let a = numbers::<T>(rows + 3, cols, 1);
     let tight = a.submatrix(2, 0, rows, cols).to_owned();
@@ -107,7 +107,7 @@ fn products_from_host_to_host_are_those_of_the_device() {
             let ((ar, ac), (br, bc)) = (ta.shape((rows, depth)), tb.shape((depth, cols)));
             let (a, b) = (whole(ar, ac, 1), whole(br, bc, 2));
             let mut out = Mat::<f64>::full(rows, cols, f64::NAN);
-            // It is not done while another test's matrix has the staging memory.
+            // Not while another test holds the staging memory.
             let done = (0..10_000).any(|_| {
                 std::thread::sleep(Duration::from_millis(1));
                 let (a, b) = ((ta, a.as_ref()), (tb, b.as_ref()));
@@ -144,7 +144,7 @@ fn bytes_are_counted_and_staging_memory_is_given_back() {
     // Other tests may move matrices too.
     assert!(after.0 >= before.0 + 8_000_000 && after.1 >= before.1 + 8_000_000);
     dev.release_staging();
-    // None is told of, and none is used here, while another test's matrix has it.
+    // Staging memory is not available here while another test holds it.
     let there_again = (0..10_000).any(|_| {
         std::thread::sleep(Duration::from_millis(1));
         there.read(ctx, back.as_mut()).unwrap();

@@ -1,9 +1,9 @@
 //! How the solvers read a triangle: upper or lower, with or without a unit diagonal.
 
-/// How a triangle is meant.
+/// Which triangle of a matrix, and its diagonal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kind {
     pub upper: bool,
-    /// Ones stand on the diagonal, which is not read.
+    /// The diagonal is 1 and not read.
     pub unit: bool,
 }

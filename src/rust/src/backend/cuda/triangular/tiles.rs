@@ -37,8 +37,8 @@ const PREPARED: usize = TILE * TILE + 4 * 16 * 16;
 const SHARED: usize = size_of::<f64>() * (PREPARED + 4 * 16 * (LINES + TILE));
 
 /// Systems of a higher order are halved, since a product is faster on its own than as a part of a
-/// task. What is left must still make tasks enough for the GPU, so that the order depends on the
-/// number of right-hand sides.
+/// task. The halves must still have enough tasks for the GPU, so the order depends on the number of
+/// right-hand sides.
 fn largest(lines: usize) -> usize {
     const TASKS: usize = 2048;
     (TASKS * TILE * LINES / lines).clamp(1024, 8192)
@@ -48,7 +48,7 @@ fn largest(lines: usize) -> usize {
 /// substitution.
 const MANY_LINES: usize = 8192;
 
-/// `B <- M^-1 B`. False where the tensor cores cannot be used, or are not faster: nothing is done.
+/// `B <- M^-1 B`. False, with nothing done, if the tensor cores cannot be used or are not faster.
 pub(crate) fn solve<T: Scalar>(
     ctx: &'static Context,
     kind: Kind,
@@ -68,7 +68,7 @@ pub(crate) fn solve<T: Scalar>(
     let longest = ctx.properties.launch_operations::<f64>();
     let lines = (longest / (n * n)) as usize / LINES * LINES;
     let lines = lines.max(LINES).min(b.cols);
-    // Without room for this one, smaller systems may have it.
+    // If memory is too small for this system, it may suffice for smaller ones.
     let Some(work) = where_there_is_room(Work::new(ctx, m, lines))? else {
         return Ok(false);
     };
@@ -86,8 +86,7 @@ pub(crate) fn solve<T: Scalar>(
 struct Work<T> {
     ctx: &'static Context,
     m: View<T>,
-    /// M itself, or where it is copied to: rows that are contiguous, and aligned for the copies of
-    /// tiles.
+    /// M or its copy, with contiguous rows that are aligned for copies of tiles.
     rows: View<T>,
     buffer: Buffer,
     state: u64,

@@ -22,7 +22,7 @@ const GATHER: Kernel = Kernel::new(Family::Norms, "lines_gather_indexed");
 const LEAF: usize = 64;
 const LEAF_COLUMNS: usize = 16;
 
-/// Bytes of workspace for moving rows or columns about.
+/// Bytes of workspace for moves of rows or columns.
 const GATHER_BYTES: usize = 64 << 20;
 
 /// Solves `op(A) X = B` or `X op(A) = B` in place, A a triangle of order `a.rows`.

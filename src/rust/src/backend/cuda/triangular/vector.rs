@@ -9,7 +9,7 @@ use crate::base::error::Result;
 use crate::base::progress;
 use crate::base::scalar::Scalar;
 
-/// By the number of right-hand sides.
+/// Kernels by the number of right-hand sides.
 const SOLVE: [Kernel; 2] = [
     Kernel::new(Family::TriangularVector, "triangle_solve_single"),
     Kernel::new(Family::TriangularVector, "triangle_solve_pair"),
@@ -19,13 +19,13 @@ const SOLVE: [Kernel; 2] = [
 const TILE: usize = 64;
 const THREADS: u32 = 256;
 
-/// Right-hand sides up to which this is faster than tiles of many, pair after pair.
+/// Up to this number of right-hand sides this is faster than tiles.
 const FEW: usize = 2;
 
-/// What no unknown is.
+/// The bytes of an unknown that is not computed yet.
 const UNKNOWN: u8 = 0xff;
 
-/// `B <- M^-1 B`. False where other ways are faster, or where there is no room: nothing is done.
+/// `B <- M^-1 B`. False, with nothing done, if other ways are faster or memory is too small.
 pub(crate) fn solve<T: Scalar>(
     ctx: &'static Context,
     kind: Kind,

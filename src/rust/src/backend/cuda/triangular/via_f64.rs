@@ -14,7 +14,7 @@ type Divide = fn(&'static Context, Kind, View<f64>, View<f64>, u64) -> Result<()
 
 /// `B <- M^-1 B` in single precision, by `divide` on copies in double precision.
 ///
-/// False, with nothing done, where copies do not pay or the GPU has no memory for them.
+/// False, with nothing done, if copies do not pay or the GPU has no memory for them.
 pub(crate) fn solve<T: Scalar>(
     ctx: &'static Context,
     kind: Kind,

@@ -55,7 +55,7 @@
 #' `cudafactor_error_file`.
 #'
 #' The article *Errors and conditions* (`vignettes/articles/errors-and-conditions.Rmd` in the
-#' sources) has examples, errors inside arguments, interrupts and time limits.
+#' sources) has examples.
 #'
 #' @section Warnings:
 #' All have class `cudafactor_warning`.
@@ -73,29 +73,16 @@
 #'   complete.
 #' - `cudafactor_warning_device_failed`: a GPU failed, and `device = "auto"` uses the CPU from now
 #'   on.
-#' - `cudafactor_warning_coercion`: base R's warning about converting an operand to numbers.
-#' - `cudafactor_warning_argument` (`path`, `line`, `count` in an MPS file): an argument is ignored,
-#'   as in base R; or [lp_read_mps()] ignores an entry, or takes it in one of several meanings.
-#' - `cudafactor_warning_names`: in [gpu_lm_fit()] of an array, `x` and `y` name the problems
-#'   differently.
-#' - `cudafactor_warning_no_checksum` (`path`): [gpu_restore()] read a file of an earlier version,
-#'   without checksums.
-#' - `cudafactor_warning_nan`: a function of a [gpu_matrix] produced NaN from a number.
-#' - `cudafactor_warning_accuracy`: base R's warning about `%%` of numbers whose quotient is too
-#'   large.
-#' - `cudafactor_warning_recycling`: a vector combined with a [gpu_matrix] is recycled a fractional
-#'   number of times, or cut off.
-#' - `cudafactor_warning_empty`: the minimum or maximum of no numbers.
+#' - `cudafactor_warning_argument` (`path`, `line`, `count` in an MPS file): an argument, or an
+#'   entry of a file for [lp_read_mps()], is ignored.
+#' - `cudafactor_warning_no_checksum` (`path`): [gpu_restore()] read a file of an earlier version.
+#' - `cudafactor_warning_coercion`, `_names`, `_nan`, `_accuracy`, `_recycling`, `_empty`: see the
+#'   article.
 #'
 #' @section Interrupts:
-#' Ctrl-C ends a long computation. The condition has classes `cudafactor_interrupted`, `interrupt`
-#' and `condition`. Inputs are unchanged and memory is released.
+#' Ctrl-C signals a condition of classes `cudafactor_interrupted`, `interrupt` and `condition`.
 #'
 #' @examples
-#' not_definite <- matrix(c(1, 2, 2, 1), 2)
-#' tryCatch(gpu_chol(not_definite),
-#'   cudafactor_error_not_positive_definite = function(e) e$order)
-#'
 #' # On a GPU if there is one, else on the CPU with a message
 #' tryCatch(gpu_chol(diag(2), device = "cuda"),
 #'   cudafactor_error_device = function(e) {

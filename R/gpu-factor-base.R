@@ -13,20 +13,13 @@
 #' prediction. `crossprod(r, z)` with independent standard normal numbers `z` is a sample from the
 #' normal distribution with covariance \eqn{R^T R}{R'R}.
 #'
-#' Right-hand sides and operands are in host memory and are copied to the tiles and back. The
-#' article *Larger than memory* (`vignettes/articles/larger-than-memory.Rmd` in the sources) counts
-#' operations and copies.
+#' Right-hand sides and operands are in host memory. The article *Larger than memory*
+#' (`vignettes/articles/larger-than-memory.Rmd` in the sources) counts operations and copies.
 #'
 #' @section Other functions:
 #' `as.matrix()` copies the factor to the host. So do `chol2inv()`, [chol2inv_diag()], [as_gpu()],
-#' `svd()`, `qr()`, `apply()` and others, which the article lists.
-#'
-#' Subscripts, `head()`, arithmetic, sums, norms, `cbind()`, `t()` and others stop with
-#' `cudafactor_error_type` and name `as.matrix()`. Nothing can be assigned. `chol()`, [gpu_chol()]
-#' and [chol_gpus()] do not factor a factor.
-#'
-#' In packages and scripts that do not attach this package, `diag()` and others are not generic: see
-#' [gpu_matrix].
+#' `svd()`, `qr()`, `apply()` and others. Subscripts, arithmetic, sums, norms, `cbind()`, `t()` and
+#' others stop with `cudafactor_error_type`. The article has both lists.
 #'
 #' @section Copies and files:
 #' A copy of the object is the same factor: `gpu_free(r)` releases the memory of all copies, and

@@ -83,7 +83,7 @@
 #' plan
 #' plan$dual # the value of another hour of each machine
 #'
-#' # Rows that contradict each other
+#' # Contradictory rows
 #' lp_ipm(1, rbind(1, 1), c("<=", ">="), c(2, 3))$message
 #' @export
 lp_ipm <- function(obj, mat, dir, rhs, bounds = NULL, max = FALSE, range = NULL, constant = 0,

@@ -3,7 +3,7 @@
 #' Conditions signalled by cudafactor
 #'
 #' Every error of this package has class `cudafactor_error` and carries the call that the user
-#' wrote. If base R has a message for it, that message is used. Test classes and fields in code, not
+#' wrote. If base R has a message for it, that message is used. Test classes and fields, not
 #' messages.
 #'
 #' @section Errors:
@@ -76,8 +76,9 @@
 #' - `cudafactor_warning_argument` (`path`, `line`, `count` in an MPS file): an argument, or an
 #'   entry of a file for [lp_read_mps()], is ignored.
 #' - `cudafactor_warning_no_checksum` (`path`): [gpu_restore()] read a file of an earlier version.
-#' - `cudafactor_warning_coercion`, `_names`, `_nan`, `_accuracy`, `_recycling`, `_empty`: see the
-#'   article.
+#' - `cudafactor_warning_coercion`, `cudafactor_warning_names`, `cudafactor_warning_nan`,
+#'   `cudafactor_warning_accuracy`, `cudafactor_warning_recycling`, `cudafactor_warning_empty`: see
+#'   the article.
 #'
 #' @section Interrupts:
 #' Ctrl-C signals a condition of classes `cudafactor_interrupted`, `interrupt` and `condition`.

@@ -12,6 +12,7 @@ pub mod covariance;
 pub mod dense;
 pub mod dispatch;
 pub mod elementwise;
+pub mod functions;
 pub mod lapack;
 pub mod memory;
 pub mod report;

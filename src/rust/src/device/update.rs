@@ -43,9 +43,18 @@ pub trait FactorUpdate<T: Scalar>: Blas<T> {
         _r: &mut Self::Mat<'_>,
         _v: &mut Self::Mat<'_>,
     ) -> Result<()> {
-        Err(Error::Internal {
-            what: "this device has no reflections of a factor".into(),
-        })
+        Err(no_reflections())
+    }
+    /// As [`FactorUpdate::update_factor`] of an update, where V stays.
+    ///
+    /// V has entries. `false`, with R unchanged, where a magnitude in V is above `most` or NaN.
+    fn update_guarded(
+        &self,
+        _most: f64,
+        _r: &mut Self::Mat<'_>,
+        _v: &Self::Mat<'_>,
+    ) -> Result<bool> {
+        Err(no_reflections())
     }
     /// As [`FactorUpdate::update_factor`], from the upper triangle of `from` in host memory to
     /// `out`, which becomes zero below the diagonal.
@@ -90,4 +99,10 @@ pub trait FactorUpdate<T: Scalar>: Blas<T> {
         panel: &mut Self::Mat<'_>,
         v: &mut Self::Mat<'_>,
     ) -> Result<()>;
+}
+
+fn no_reflections() -> Error {
+    Error::Internal {
+        what: "this device has no reflections of a factor".into(),
+    }
 }

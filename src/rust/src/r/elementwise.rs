@@ -6,7 +6,8 @@ use extendr_api::prelude::*;
 
 use crate::base::error::{Error, Result};
 use crate::base::scalar::Scalar;
-use crate::device::elementwise::{Elementwise, Fold, Lines, Map, Zip};
+use crate::device::elementwise::Elementwise;
+use crate::device::functions::{Fold, Lines, Map, Zip};
 use crate::r::args;
 use crate::r::operand::{bring, unknown, Finds, There, Value};
 use crate::r::reply::reply;

@@ -11,7 +11,8 @@ use cudafactor::base::matrix::{Diag, Part, Side, Trans, Uplo};
 use cudafactor::base::scalar::Scalar;
 use cudafactor::device::batched::{ProblemShape, Problems, Ranks};
 use cudafactor::device::dense::Device;
-use cudafactor::device::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Scaling};
+use cudafactor::device::elementwise::{Elementwise, Index, Operand, Scaling};
+use cudafactor::device::functions::{Fold, Lines, Map};
 
 #[test]
 fn wrong_shapes() {

@@ -2,7 +2,8 @@
 
 use crate::common::{edge_shapes, for_each_device, matrices, same, written, Host};
 use cudafactor::base::scalar::Scalar;
-use cudafactor::device::elementwise::{Elementwise, Map, Operand, Zip};
+use cudafactor::device::elementwise::{Elementwise, Operand};
+use cudafactor::device::functions::{Map, Zip};
 
 for_each_device!(
     exact_functions,

@@ -2,7 +2,8 @@
 
 use crate::common::{edge_shapes, for_each_device, matrices, Host};
 use cudafactor::base::scalar::Scalar;
-use cudafactor::device::elementwise::{Elementwise, Fold, Lines};
+use cudafactor::device::elementwise::Elementwise;
+use cudafactor::device::functions::{Fold, Lines};
 
 for_each_device!(
     folds,

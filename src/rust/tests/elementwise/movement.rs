@@ -3,7 +3,8 @@
 use crate::common::{edge_shapes, for_each_device, matrices, same, written, Host};
 use cudafactor::base::error::Error;
 use cudafactor::base::scalar::Scalar;
-use cudafactor::device::elementwise::{Elementwise, Index, Map, Operand, Zip};
+use cudafactor::device::elementwise::{Elementwise, Index, Operand};
+use cudafactor::device::functions::{Map, Zip};
 
 for_each_device!(
     transposes,

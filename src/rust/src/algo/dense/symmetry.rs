@@ -10,7 +10,8 @@ use crate::base::interrupt;
 use crate::base::matrix::{Block, Part};
 use crate::base::scalar::Scalar;
 use crate::base::threads::{join, share, wanted};
-use crate::device::elementwise::{Elementwise, Fold, Lines, Operand, Zip};
+use crate::device::elementwise::{Elementwise, Operand};
+use crate::device::functions::{Fold, Lines, Zip};
 
 /// A comparison with the entry across the diagonal costs about as much as this many
 /// multiplications.

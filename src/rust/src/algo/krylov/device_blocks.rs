@@ -10,7 +10,8 @@ use super::host_blocks::PLAIN;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Part;
 use crate::base::scalar::{try_zeroed, Scalar};
-use crate::device::elementwise::{Elementwise, Index, Map, Operand, Scaling, Zip};
+use crate::device::elementwise::{Elementwise, Index, Operand, Scaling};
+use crate::device::functions::{Map, Zip};
 
 /// The arithmetic of matrices of a device. Their numbers may be in single precision.
 pub struct OnDevice<'d, T: Scalar, D: Elementwise<T>> {

@@ -17,7 +17,8 @@ use crate::algo::krylov::device_blocks::OnDevice;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Part;
 use crate::base::scalar::{filled, try_zeroed};
-use crate::device::elementwise::{Fold, Lines, Operand, Zip};
+use crate::device::elementwise::Operand;
+use crate::device::functions::{Fold, Lines, Zip};
 use crate::device::sparse::{Sparse, DOMINANT};
 use crate::device::stencil::Step;
 

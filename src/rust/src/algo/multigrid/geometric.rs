@@ -18,7 +18,8 @@ use crate::base::error::{Error, Result};
 use crate::base::interrupt;
 use crate::base::matrix::{Diag, Part, Side, Trans, Uplo};
 use crate::base::scalar::try_zeroed;
-use crate::device::elementwise::{Elementwise, Map};
+use crate::device::elementwise::Elementwise;
+use crate::device::functions::Map;
 use crate::device::stencil::{Operator, Stencil, Step};
 
 /// A level of at most so many points is not made coarser.

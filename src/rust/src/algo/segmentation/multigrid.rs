@@ -27,7 +27,7 @@ use crate::base::chunks::{bands, BAND};
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Block;
 use crate::base::scalar::{filled, try_zeroed};
-use crate::device::elementwise::{Fold, Lines};
+use crate::device::functions::{Fold, Lines};
 use crate::device::stencil::Stencil;
 
 /// As many labels are solved for at a time.

@@ -13,7 +13,8 @@ use crate::base::interrupt;
 use crate::base::matrix::{Block, Change, Diag, Part, Side, Trans, Uplo};
 use crate::base::scalar::Scalar;
 use crate::device::dense::Device;
-use crate::device::elementwise::{Elementwise, Fold, Lines, Operand, Zip};
+use crate::device::elementwise::{Elementwise, Operand};
+use crate::device::functions::{Fold, Lines, Zip};
 
 /// The upper factor in `out`, zero below the diagonal, which is positive; of `r` only the upper
 /// triangle is read. Gives a lower bound of the smallest eigenvalue of `I - P'P` that is close to

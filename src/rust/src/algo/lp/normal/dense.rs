@@ -14,7 +14,8 @@ use crate::base::error::{Error, Result};
 use crate::base::interrupt;
 use crate::base::matrix::{Diag, Side, Trans, Uplo};
 use crate::base::scalar::Scalar;
-use crate::device::elementwise::{Elementwise, Index, Lines, Operand, Zip};
+use crate::device::elementwise::{Elementwise, Index, Operand};
+use crate::device::functions::{Lines, Zip};
 
 pub struct Dense<'d, T: Scalar, D: Elementwise<T>> {
     ops: OnDevice<'d, T, D>,

@@ -16,7 +16,8 @@ use crate::algo::sparse::csc::Csc;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::{Part, Trans};
 use crate::base::scalar::{try_zeroed, Scalar};
-use crate::device::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Zip};
+use crate::device::elementwise::{Elementwise, Index, Operand};
+use crate::device::functions::{Fold, Lines, Map, Zip};
 
 /// A matrix as it was given, rows by columns, on its device.
 pub struct DenseConstraints<'d, 'a, 'm, T: Scalar, D: Elementwise<T>> {

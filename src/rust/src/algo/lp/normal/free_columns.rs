@@ -5,7 +5,8 @@ use crate::algo::lp::vectors::space::Vectors;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::{Diag, Part, Side, Trans, Uplo};
 use crate::base::scalar::Scalar;
-use crate::device::elementwise::{Elementwise, Operand, Zip};
+use crate::device::elementwise::{Elementwise, Operand};
+use crate::device::functions::Zip;
 
 /// What is added to its diagonal, which is brought to 1; times a hundred each time that is too
 /// little.

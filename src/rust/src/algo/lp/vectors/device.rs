@@ -9,7 +9,8 @@ use super::space::{Capped, Line, Recentre, Vectors};
 use crate::base::error::Result;
 use crate::base::matrix::{Block, Part, Trans};
 use crate::base::scalar::{try_zeroed, widened, Scalar};
-use crate::device::elementwise::{Elementwise, Fold, Lines, Operand, Zip};
+use crate::device::elementwise::{Elementwise, Operand};
+use crate::device::functions::{Fold, Lines, Zip};
 
 /// Vectors of a device.
 pub struct OnDevice<'d, T: Scalar, D: Elementwise<T>> {

@@ -8,7 +8,8 @@ use super::space::{Line, Vectors};
 use crate::base::error::Result;
 use crate::base::matrix::{Block, Part, Trans};
 use crate::base::scalar::Scalar;
-use crate::device::elementwise::{Elementwise, Fold, Lines, Map, Zip};
+use crate::device::elementwise::Elementwise;
+use crate::device::functions::{Fold, Lines, Map, Zip};
 
 impl<T: Scalar, D: Elementwise<T>> OnDevice<'_, T, D> {
     /// Columns side by side, with zeros below those that are shorter.

@@ -5,7 +5,8 @@ use crate::backend::cpu::matrix::views::{require, CpuMat};
 use crate::backend::cpu::{elementwise, CpuDevice};
 use crate::base::error::Result;
 use crate::base::scalar::Scalar;
-use crate::device::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Scaling, Zip};
+use crate::device::elementwise::{Elementwise, Index, Operand, Scaling};
+use crate::device::functions::{Fold, Lines, Map, Zip};
 use crate::device::memory::Memory;
 
 impl<T: Scalar> Elementwise<T> for CpuDevice {

@@ -4,9 +4,12 @@ use crate::backend::cpu::matrix::views::{columns, columns_mut, require, CpuMat};
 use crate::backend::cpu::update::factor::Reflections;
 use crate::backend::cpu::{update, CpuDevice};
 use crate::base::error::Result;
-use crate::base::matrix::Change;
+use crate::base::matrix::{Change, Part};
 use crate::base::packing;
 use crate::base::scalar::Scalar;
+use crate::device::elementwise::Elementwise;
+use crate::device::functions::{Fold, Lines};
+use crate::device::memory::Memory;
 use crate::device::update::FactorUpdate;
 use faer::{MatMut, MatRef};
 
@@ -36,6 +39,16 @@ impl<T: Scalar> FactorUpdate<T> for CpuDevice {
         let fits = r.nrows() == r.ncols() && r.nrows() == v.nrows();
         require(fits, "a factor and its update differ in their rows")?;
         update::factor::update(change, r, v, self.threads)
+    }
+
+    fn update_guarded(&self, most: f64, r: &mut CpuMat<'_, T>, v: &CpuMat<'_, T>) -> Result<bool> {
+        let largest = self.fold(Fold::Largest, Lines::All, false, v)?;
+        if !largest.iter().all(|x| *x <= most) {
+            return Ok(false);
+        }
+        let mut v = self.duplicate(v, Part::All)?;
+        self.update_factor(Change::Up, r, &mut v)?;
+        Ok(true)
     }
 
     fn update_streamed(

@@ -13,7 +13,8 @@ use crate::backend::cpu::matrix::views::{
 use crate::base::error::Result;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::base::threads::{join, share};
-use crate::device::elementwise::{Map, Operand, Zip};
+use crate::device::elementwise::Operand;
+use crate::device::functions::{Map, Zip};
 
 /// Entries of a column computed at a time.
 pub(crate) const CHUNK: usize = 512;

@@ -9,7 +9,7 @@ use crate::backend::cpu::matrix::views::{columns, Columns};
 use crate::base::error::Result;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::base::threads::{join, share};
-use crate::device::elementwise::{Fold, Lines};
+use crate::device::functions::{Fold, Lines};
 
 /// Numbers that one loop takes.
 const LEAF: usize = 512;

@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use crate::device::elementwise::Map;
+use crate::device::functions::Map;
 
 extern "C" {
     // Functions of the C library, which R also calls: Rust computes its functions of these names by

@@ -7,10 +7,11 @@ use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
 use crate::backend::cuda::elementwise::operand::operand;
 use crate::backend::cuda::elementwise::{columns, fold, movement};
 use crate::backend::cuda::matrix::views::{blocks_for, Matrix};
-use crate::backend::cuda::{cholesky, CudaDevice};
+use crate::backend::cuda::CudaDevice;
 use crate::base::error::Result;
 use crate::base::scalar::Scalar;
-use crate::device::elementwise::{Elementwise, Fold, Index, Lines, Map, Operand, Scaling, Zip};
+use crate::device::elementwise::{Elementwise, Index, Operand, Scaling};
+use crate::device::functions::{Fold, Lines, Map, Zip};
 
 const MAP: Kernel = Kernel::new(Family::Elementwise, "entries_map_plain");
 const ZIP: Kernel = Kernel::new(Family::Elementwise, "entries_zip_plain");
@@ -99,10 +100,6 @@ impl<T: Scalar> Elementwise<T> for CudaDevice {
 
     fn column_dots(&self, x: &Matrix<'_, T>, y: &Matrix<'_, T>) -> Result<Vec<f64>> {
         columns::dots(self.ctx, x, y)
-    }
-
-    fn update_guarded(&self, most: f64, r: &mut Matrix<'_, T>, v: &Matrix<'_, T>) -> Result<bool> {
-        cholesky::update::change_guarded(self.ctx, most, r.view(), v.view())
     }
 
     fn transpose(&self, a: &Matrix<'_, T>, out: &mut Matrix<'_, T>) -> Result<()> {

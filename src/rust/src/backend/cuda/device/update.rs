@@ -32,6 +32,10 @@ impl<T: Scalar> FactorUpdate<T> for CudaDevice {
         cholesky::update::change(self.ctx, &mut all, 0, r.view(), v.view())
     }
 
+    fn update_guarded(&self, most: f64, r: &mut Matrix<'_, T>, v: &Matrix<'_, T>) -> Result<bool> {
+        cholesky::update::change_guarded(self.ctx, most, r.view(), v.view())
+    }
+
     fn reflections(&self, change: Change, n: usize, k: usize) -> Result<Reflections> {
         cholesky::update::reflections(self.ctx, change, n, k)
     }

@@ -6,7 +6,7 @@ use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
 use crate::backend::cuda::matrix::views::{Matrix, View};
 use crate::base::error::Result;
 use crate::base::scalar::{try_zeroed, Scalar};
-use crate::device::elementwise::{Fold, Lines};
+use crate::device::functions::{Fold, Lines};
 
 const COLUMNS: Kernel = Kernel::new(Family::Fold, "columns_fold_sliced");
 const ROWS: Kernel = Kernel::new(Family::Fold, "rows_fold_sliced");

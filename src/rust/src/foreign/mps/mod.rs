@@ -3,7 +3,9 @@
 //!
 //! - [`fields`]: a line, cut into fields
 //! - [`sections`]: the names of sections, and their order
-//! - [`reader`]: the lines of each section, and what they add to a program
+//! - [`reader`]: goes through the lines; reads rows and columns
+//! - [`bounds`]: lines of RHS, RANGES and BOUNDS
+//! - [`finish`]: makes the program of what was read
 //! - [`program`]: the program
 //! - [`notes`]: what a reader should be warned of
 //!
@@ -11,7 +13,9 @@
 //! objective row is minus the constant of the objective; of entries, right-hand sides, ranges or
 //! bounds that occur twice the first one counts.
 
+mod bounds;
 mod fields;
+mod finish;
 mod notes;
 mod program;
 mod reader;

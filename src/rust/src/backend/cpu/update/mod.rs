@@ -7,3 +7,4 @@ pub(super) mod factor;
 mod kernels;
 mod panels;
 mod reflections;
+mod registers;

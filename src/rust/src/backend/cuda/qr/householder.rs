@@ -8,12 +8,13 @@
 
 use std::mem::size_of;
 
-use super::reflectors::{apply_in_turns, width, BlockReflector, Part, LD};
+use super::reflectors::{width, BlockReflector, LD};
 use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
 use crate::backend::cuda::lu::work::chunk_rows;
 use crate::backend::cuda::matrix::views::{set_identity, View};
+use crate::backend::cuda::qr::apply::{apply_in_turns, Part};
 use crate::base::error::Result;
 use crate::base::matrix::Trans;
 use crate::base::scalar::{try_zeroed, Scalar};

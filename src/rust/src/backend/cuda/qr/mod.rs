@@ -3,6 +3,7 @@
 //! It imports `panel`, `lu`, `elementwise`, `gemm`, `triangular`, `matrix` and `driver`. Start with
 //! [`factor`], the order of work; `pipeline` and `cholesky_qr` are two ways to factor a panel.
 
+mod apply;
 pub(super) mod batch;
 mod cholesky_qr;
 pub(super) mod factor;

@@ -3,12 +3,13 @@
 
 use std::mem::size_of;
 
-use super::reflectors::{apply_in_turns, BlockReflector, Part};
+use super::reflectors::BlockReflector;
 use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
 use crate::backend::cuda::matrix::views::View;
 use crate::backend::cuda::panel::column_pipeline::{Pipeline, Pipelines, Plan};
+use crate::backend::cuda::qr::apply::{apply_in_turns, Part};
 use crate::base::error::Result;
 use crate::base::matrix::Trans;
 use crate::base::progress;

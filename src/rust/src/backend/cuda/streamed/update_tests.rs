@@ -4,7 +4,7 @@ use crate::device::memory::Memory;
 use crate::device::update::FactorUpdate;
 use faer::Mat;
 
-use crate::algo::update::factor::margin;
+use crate::algo::update::margin::margin;
 use crate::backend::cuda::streamed::update::*;
 use crate::backend::cuda::CudaDevice;
 use crate::cost::plan::size::column_blocks as blocks;

@@ -1,6 +1,8 @@
 //! Updates and downdates of Cholesky factors.
 
 mod panels;
+mod range;
+mod resident;
 
 use crate::common::{for_each_device, matrices, residual, same, Host};
 use cudafactor::algo::update;
@@ -18,6 +20,11 @@ use faer::Mat;
 
 use panels::{
     larger_than_the_device, panel_by_panel, panels_say_which_minor_is_lost, refused_panel_by_panel,
+};
+use range::{beyond_the_range, ends_of_the_range, far_apart};
+use resident::{
+    changed_in_place, lower_factors, matrices_on_the_device, not_stopped_half_way,
+    refused_on_the_device,
 };
 
 for_each_device!(
@@ -236,108 +243,6 @@ fn what_is_no_number_is_refused<T: Scalar, D: Elementwise<T>>(dev: &D) {
     assert!(matches!(failed, Some(Error::Dimension { .. })));
 }
 
-fn matrices_on_the_device<T: Scalar, D: Elementwise<T>>(dev: &D) {
-    for (n, k) in [(60, 3), (60, 60), (5, 0)] {
-        let (r, v) = (factor::<T>(n), matrices::random::<T>(n, k, 9));
-        let clean = Host::<T>::from_fn(n, n, |i, j| if i <= j { r.at(i, j) } else { 0.0 });
-        for change in [Change::Up, Change::Down] {
-            let on = |x: &Host<T>| dev.load_temporary(x.view(), Part::All).unwrap();
-            let there = update_resident(dev, change, &on(&clean), &on(&v));
-            let here = changed(dev, change, &r, &v);
-            match (there, here) {
-                (Ok((there, margin)), Ok((here, same_margin))) => {
-                    let mut found = Host::<T>::from_fn(n, n, |_, _| 7e30);
-                    dev.read(&there, found.view_mut()).unwrap();
-                    assert!(same(&found, &here), "{n} {k}");
-                    assert_eq!(margin, same_margin);
-                }
-                (there, here) => assert_eq!(there.err(), here.err()),
-            }
-        }
-    }
-}
-
-fn ends_of_the_range<T: Scalar, D: Elementwise<T>>(dev: &D) {
-    let n = 20;
-    let r = factor::<T>(n);
-    for k in [2, n + 3] {
-        let v = matrices::random::<T>(n, k, 3);
-        let (want, _) = changed(dev, Change::Up, &r, &v).unwrap();
-        // The last leaves no room for a downdate's inverses.
-        let (end, last) = if T::EPS > 1e-10 {
-            (1e30, 1e36)
-        } else {
-            (1e300, 1e306)
-        };
-        for scale in [end, 1.0 / end, last] {
-            let (r, v) = (matrices::scaled(&r, scale), matrices::scaled(&v, scale));
-            let (up, _) = changed(dev, Change::Up, &r, &v).unwrap();
-            for j in 0..n {
-                for i in 0..=j {
-                    let (got, want) = (up.at(i, j) / scale, want.at(i, j));
-                    assert!((got - want).abs() < 1e3 * T::EPS, "{scale}: {got} {want}");
-                }
-            }
-            if scale != last {
-                let (down, _) = changed(dev, Change::Down, &up, &v).unwrap();
-                assert!((0..n).all(|j| down.at(j, j) > 0.0));
-            }
-        }
-    }
-}
-
-/// Of these neither the matrix that is formed nor a product of two entries has what the factor has.
-fn far_apart<T: Scalar, D: Elementwise<T>>(dev: &D) {
-    let small = T::EPS.sqrt() / 100.0;
-    let r = Host::<T>::from_fn(2, 2, |i, j| [[1.0, 1.0], [0.0, small]][i][j]);
-    for k in [1, 2, 5] {
-        let v = Host::<T>::from_fn(2, k, |_, j| if j == 0 { 1.0 } else { 0.0 });
-        let (up, _) = changed(dev, Change::Up, &r, &v).unwrap();
-        // By way of the matrix there is a factor at least.
-        let exact = dev.update_pays(2, k);
-        let left = up.at(1, 1) / small;
-        assert!(
-            if exact {
-                (left - 1.0).abs() < 0.1
-            } else {
-                left > 0.0
-            },
-            "{k}: {left}"
-        );
-        assert!((up.at(0, 1) - 2f64.sqrt()).abs() < 1e-3);
-    }
-    let ends = if T::EPS > 1e-10 {
-        [1e3, 1e30]
-    } else {
-        [1e10, 1e250]
-    };
-    for ends in [ends, ends.map(|x| 1.0 / x)] {
-        let n = 8;
-        let r = Host::<T>::from_fn(n, n, |i, j| {
-            if i != j {
-                0.0
-            } else if i == 0 {
-                ends[0]
-            } else {
-                ends[1]
-            }
-        });
-        let v = Host::<T>::from_fn(n, 1, |i, _| match i {
-            0 => ends[0],
-            1 => ends[1],
-            _ => 0.0,
-        });
-        let (up, _) = changed(dev, Change::Up, &r, &v).unwrap();
-        for (i, j, want) in [(0, 0, 2.0), (0, 1, 0.5), (1, 1, 1.5)] {
-            let got = up.at(i, j) / ends[j];
-            assert!(
-                (got / f64::sqrt(want) - 1.0).abs() < 1e2 * T::EPS,
-                "{i} {j}: {got}"
-            );
-        }
-    }
-}
-
 fn on<T: Scalar, D: Device<T>>(dev: &D, x: &Host<T>) -> D::Mat<'static> {
     dev.load_temporary(x.view(), Part::All).unwrap()
 }
@@ -351,162 +256,4 @@ fn read<T: Scalar, D: Device<T>>(dev: &D, a: &D::Mat<'_>) -> Host<T> {
     let mut found = Host::<T>::from_fn(rows, cols, |_, _| 7e30);
     dev.read(a, found.view_mut()).unwrap();
     found
-}
-
-/// The upper factor's transpose, whatever the shape of V.
-fn lower_factors<T: Scalar, D: Elementwise<T>>(dev: &D) {
-    for (n, k) in [(0, 2), (1, 1), (33, 3), (130, 5), (20, 20), (5, 0)] {
-        let (r, v) = (factor::<T>(n), matrices::random::<T>(n, k, 9));
-        let l = transposed(&r);
-        let (want, _) = changed(dev, Change::Up, &r, &v).unwrap();
-        let mut out = Host::<T>::from_fn(n, n, |_, _| 7e30).with_gap(2);
-        update_lower(dev, Change::Up, l.view(), v.view(), out.view_mut()).unwrap();
-        assert!(same(&transposed(&out), &want), "{n} {k}");
-        let (up, up_v) = (on(dev, &out), on(dev, &v));
-        let there = update_lower_resident(dev, Change::Down, &up, &up_v);
-        let here = changed(dev, Change::Down, &want, &v);
-        match (there, here) {
-            (Ok((there, margin)), Ok((here, same_margin))) => {
-                assert!(same(&transposed(&read(dev, &there)), &here), "{n} {k}");
-                assert_eq!(margin, same_margin);
-            }
-            (there, here) => assert_eq!(there.err(), here.err()),
-        }
-    }
-}
-
-fn changed_in_place<T: Scalar, D: Elementwise<T>>(dev: &D) {
-    let (r, v) = (factor::<T>(40), matrices::random::<T>(40, 3, 9));
-    let clean = Host::<T>::from_fn(40, 40, |i, j| if i <= j { r.at(i, j) } else { 0.0 });
-    for uplo in [Uplo::Upper, Uplo::Lower] {
-        let as_asked = |x: &Host<T>| match uplo {
-            Uplo::Upper => x.clone(),
-            Uplo::Lower => transposed(x),
-        };
-        let mut there = on(dev, &as_asked(&clean));
-        let there_v = on(dev, &v);
-        update_in_place(dev, uplo, Change::Up, &mut there, &there_v).unwrap();
-        let (want, _) = changed(dev, Change::Up, &r, &v).unwrap();
-        assert!(same(&read(dev, &there), &as_asked(&want)));
-        let much = on(dev, &matrices::scaled(&v, 1e3));
-        let failed = update_in_place(dev, uplo, Change::Down, &mut there, &much);
-        assert!(matches!(failed, Err(Error::NotPositiveDefinite { .. })));
-        assert!(same(&read(dev, &there), &as_asked(&want)));
-        let bad = Host::<T>::from_fn(40, 3, |i, j| if i == 39 && j == 1 { f64::NAN } else { 1.0 });
-        let failed = update_in_place(dev, uplo, Change::Up, &mut there, &on(dev, &bad));
-        assert_eq!(failed, Err(Error::NonFiniteIn { argument: "v" }));
-        assert!(same(&read(dev, &there), &as_asked(&want)));
-        // Again and back, as matrices of their own.
-        let little = on(dev, &matrices::scaled(&v, 0.1));
-        let mut other = read(dev, &there);
-        for change in [Change::Up, Change::Up, Change::Down] {
-            let (made, _) = match uplo {
-                Uplo::Upper => update_resident(dev, change, &on(dev, &other), &little).unwrap(),
-                Uplo::Lower => {
-                    update_lower_resident(dev, change, &on(dev, &other), &little).unwrap()
-                }
-            };
-            other = read(dev, &made);
-            update_in_place(dev, uplo, change, &mut there, &little).unwrap();
-            assert!(same(&read(dev, &there), &other), "{uplo:?} {change:?}");
-        }
-        // What is in the other triangle is no part of a factor.
-        let mut spoiled = on(dev, &as_asked(&r));
-        update_in_place(dev, uplo, Change::Up, &mut spoiled, &there_v).unwrap();
-        assert!(same(&read(dev, &spoiled), &as_asked(&want)));
-        let mut infinite = clean.clone();
-        infinite.set(3, 7, f64::INFINITY);
-        let mut there = on(dev, &as_asked(&infinite));
-        let failed = update_in_place(dev, uplo, Change::Up, &mut there, &there_v);
-        assert_eq!(failed, Err(Error::NonFiniteIn { argument: "r" }));
-        assert!(same(&read(dev, &there), &as_asked(&infinite)));
-    }
-}
-
-/// Who wants an end is heard before a factor is changed where it is, or after.
-fn not_stopped_half_way<T: Scalar, D: Elementwise<T>>(dev: &D) {
-    let (r, v) = (factor::<T>(300), matrices::random::<T>(300, 2, 9));
-    let (want, _) = changed(dev, Change::Up, &r, &v).unwrap();
-    let clean = Host::<T>::from_fn(300, 300, |i, j| if i <= j { r.at(i, j) } else { 0.0 });
-    let (mut there, there_v) = (on(dev, &clean), on(dev, &v));
-    cudafactor::base::interrupt::install(|| true);
-    std::thread::sleep(std::time::Duration::from_millis(60));
-    let outcome = update_in_place(dev, Uplo::Upper, Change::Up, &mut there, &there_v);
-    cudafactor::base::interrupt::install(|| false);
-    match outcome {
-        Ok(_) => assert!(same(&read(dev, &there), &want)),
-        Err(e) => {
-            assert_eq!(e, Error::Interrupted);
-            assert!(same(&read(dev, &there), &clean));
-        }
-    }
-}
-
-fn refused_on_the_device<T: Scalar, D: Elementwise<T>>(dev: &D) {
-    let (r, v) = (factor::<T>(20), matrices::random::<T>(20, 2, 3));
-    let refused = |r: &Host<T>, v: &Host<T>| {
-        let upper = update_resident(dev, Change::Down, &on(dev, r), &on(dev, v)).err();
-        let (l, v) = (on(dev, &transposed(r)), on(dev, v));
-        assert_eq!(update_lower_resident(dev, Change::Up, &l, &v).err(), upper);
-        upper
-    };
-    let (mut bad_r, mut bad_v, mut zero) = (r.clone(), v.clone(), r.clone());
-    bad_r.set(3, 7, f64::NEG_INFINITY);
-    bad_v.set(19, 1, f64::NAN);
-    zero.set(4, 4, 0.0);
-    let not_finite = |argument| Some(Error::NonFiniteIn { argument });
-    assert_eq!(refused(&bad_r, &v), not_finite("r"));
-    assert_eq!(refused(&r, &bad_v), not_finite("v"));
-    assert_eq!(refused(&zero, &v), Some(Error::Singular { index: 5 }));
-    let short = matrices::random::<T>(19, 2, 3);
-    assert!(matches!(refused(&r, &short), Some(Error::Dimension { .. })));
-    // Sums of these do not fit, and they are numbers.
-    let large = if T::EPS > 1e-10 { 3e38 } else { 1e308 };
-    let huge = Host::<T>::from_fn(20, 1, |_, _| large);
-    let failed = update_resident(dev, Change::Down, &on(dev, &r), &on(dev, &huge)).err();
-    assert!(
-        matches!(failed, Some(Error::NotPositiveDefinite { .. })),
-        "{failed:?}"
-    );
-}
-
-/// What is near the end of the range stays there, and what leaves it, as it is stored, is reported
-/// with its column.
-fn beyond_the_range<T: Scalar, D: Elementwise<T>>(dev: &D) {
-    let (most, large, less) = if T::EPS > 1e-10 {
-        (f64::from(f32::MAX), 1e36, 1e30)
-    } else {
-        (f64::MAX, 1e306, 1e300)
-    };
-    let n = 45;
-    let diagonal = |x: f64| Host::<T>::from_fn(n, n, |i, j| if i == j { x } else { 0.0 });
-    let v = Host::<T>::from_fn(n, 1, |_, _| less);
-    let (up, _) = changed(dev, Change::Up, &diagonal(large), &v).unwrap();
-    for j in 0..n {
-        for i in 0..=j {
-            let want = if i == j { large } else { less / large * less };
-            let got = up.at(i, j);
-            assert!((got / want - 1.0).abs() < 1e-5, "{i} {j}: {got}");
-        }
-    }
-    // On the diagonal, and in the first row: 1.13 and 0.42 times the largest number become of them.
-    for column in [0, 5, 12, 18, 40] {
-        for (part, fits) in [(0.8, false), (0.3, true)] {
-            let order = column + 1;
-            let want = (!fits).then_some(Error::NotPositiveDefinite { order });
-            let mut r = diagonal(1.0);
-            let mut v = Host::<T>::from_fn(n, 1, |_, _| 0.0);
-            v.set(column, 0, part * most);
-            r.set(column, column, part * most);
-            let failed = changed(dev, Change::Up, &r, &v).err();
-            assert_eq!(failed, want, "diagonal {column}");
-            if column > 0 {
-                r.set(column, column, 1.0);
-                r.set(0, column, part * most);
-                v.set(0, 0, 1.0);
-                let failed = changed(dev, Change::Up, &r, &v).err();
-                assert_eq!(failed, want, "above {column}");
-            }
-        }
-    }
 }

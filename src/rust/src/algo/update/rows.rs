@@ -14,9 +14,11 @@
 
 use faer::{MatMut, MatRef};
 
-use super::factor::{change_factor, check_finite, check_there, margin};
 use super::triangle;
 use super::triangle::transposed;
+use crate::algo::update::change::change_factor;
+use crate::algo::update::checks::{check_factor, check_finite};
+use crate::algo::update::margin::margin;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::{Block, Change, Diag, Part, Side, Trans, Uplo};
 use crate::base::scalar::Scalar;
@@ -123,7 +125,7 @@ fn take_out<T: Scalar, D: Elementwise<T>>(
     r: D::Mat<'static>,
     dropped: &[usize],
 ) -> Result<D::Mat<'static>> {
-    check_there(dev, &r)?;
+    check_factor(dev, &r)?;
     let (n, _) = dev.shape(&r);
     let Some(&first) = dropped.first() else {
         return Ok(r);
@@ -195,7 +197,7 @@ fn put_in<T: Scalar, D: Elementwise<T>>(
     at: usize,
     x: &D::Mat<'_>,
 ) -> Result<(D::Mat<'static>, f64)> {
-    check_there(dev, r)?;
+    check_factor(dev, r)?;
     check_finite(dev, x, "x")?;
     let (n, m) = (dev.shape(r).0, dev.shape(x).1);
     let rest = n - at;

@@ -44,14 +44,14 @@ pub(super) fn check_shapes(r: (usize, usize), v: (usize, usize)) -> Result<()> {
     }
     Err(Error::Dimension {
         what: format!(
-            "the factor must be square with as many rows as 'v'; it is {} x {}, and 'v' has {} rows",
+            "the factor must be square with as many rows as 'v': it is {} x {}, 'v' has {} rows",
             r.0, r.1, v.0
         )
         .into(),
     })
 }
 
-/// An error unless the upper triangle of r is finite without a zero on the diagonal, and v is finite.
+/// An error unless v and the upper triangle of r are finite, without a zero on r's diagonal.
 pub(super) fn check<T: Scalar>(r: MatRef<'_, T>, v: MatRef<'_, T>) -> Result<()> {
     for j in 0..r.ncols() {
         let column = r.col(j).get(..j + 1);

@@ -10,7 +10,7 @@ use crate::device::dense::Device;
 ///
 /// # Errors
 /// [`Error::NotPositiveDefinite`] with the order of the first minor that has no factor.
-pub(super) fn margin<T: Scalar, D: Device<T>>(
+pub(crate) fn margin<T: Scalar, D: Device<T>>(
     dev: &D,
     r: &D::Mat<'_>,
     v: &D::Mat<'_>,

@@ -9,7 +9,7 @@ mod checks;
 pub mod factor;
 pub mod file;
 pub mod host;
-mod margin;
+pub(crate) mod margin;
 mod panels;
 pub mod rows;
 mod triangle;

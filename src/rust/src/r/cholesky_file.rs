@@ -15,6 +15,7 @@ use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::cost::plan::call::{self, Way};
 use crate::cost::plan::device::suits_file;
+use crate::cost::plan::size::{FILE_ON_GPU, FILE_ON_HOST};
 use crate::cost::work::{cholesky_flops, Work};
 use crate::device::async_copy::AsyncCopy;
 use crate::device::memory::Memory;
@@ -47,7 +48,7 @@ pub fn bytes(wanted: f64, usual: f64, least: u64) -> u64 {
 
 pub fn host_bytes(wanted: f64, least: u64) -> u64 {
     let free = cpu::memory().map_or(2.0 * MODEST, |(free, _)| free as f64);
-    bytes(wanted, free / 2.0, least)
+    bytes(wanted, FILE_ON_HOST * free, least)
 }
 
 /// `free` are the bytes that are free on each device.
@@ -67,7 +68,7 @@ fn run<T: Scalar, D: AsyncCopy<T>>(
     let least = LEAST_ROOM as u64 * files.to.buffer()?.bytes().len() as u64;
     let devices = free
         .iter()
-        .map(|free| bytes(wanted.device, 0.75 * free, least));
+        .map(|free| bytes(wanted.device, FILE_ON_GPU * free, least));
     let budget = Budget {
         host: host_bytes(wanted.host, least),
         devices: devices.collect(),

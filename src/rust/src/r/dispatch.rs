@@ -30,6 +30,9 @@ impl Dispatch for How {
         routine: &mut R,
     ) -> Result<R::Value> {
         check_free(processor)?;
+        if let (Processor::Cpu, Some(work)) = (processor, &work) {
+            self.plan_on_cpu(work);
+        }
         let later = processor != Processor::Cpu;
         if let (false, Some(work)) = (later, &work) {
             self.plan_on_cpu(work);

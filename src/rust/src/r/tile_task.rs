@@ -13,6 +13,7 @@ use crate::base::processor::Processor;
 use crate::base::progress::{self, Moved};
 use crate::base::scalar::Scalar;
 use crate::cost::plan::call::{self, Way};
+use crate::cost::plan::size::FILE_ON_GPU;
 use crate::cost::work::{Operands, Work};
 use crate::device::async_copy::AsyncCopy;
 use crate::r::args;
@@ -87,7 +88,7 @@ fn on<T: Scalar>(
             let usage = dev.usage()?;
             let free = (usage.free + usage.pooled) as f64;
             call::refine(|plan| plan.free = Some(free));
-            let device = bytes(wanted.device, 0.75 * free, least);
+            let device = bytes(wanted.device, FILE_ON_GPU * free, least);
             task.run(&dev, Budget { host, device })
         }
     }

@@ -76,16 +76,6 @@ pub fn built_of(operand: Operand, asked: PreconditionerName) -> Option<Built> {
     })
 }
 
-/// Rows from which `"auto"` takes a GPU for a sparse matrix.
-const ROWS: usize = 50_000;
-/// Entries up to which a GPU takes a sparse matrix: it counts both triangles in 31 bits.
-const ENTRIES: usize = 1 << 30;
-
-/// Whether `"auto"` takes a GPU for a sparse matrix of so many rows and stored entries.
-pub fn suits_gpu(rows: usize, entries: usize) -> bool {
-    rows >= ROWS && entries < ENTRIES
-}
-
 /// Share of nonzero entries up to which the host treats a dense matrix as a sparse one.
 const SPARSE: f64 = 0.25;
 
@@ -143,11 +133,5 @@ mod tests {
         assert!(is_mostly_zero(&[0.0, 0.0, 3.0, 0.0]));
         assert!(!is_mostly_zero(&[0.0, 1.0, 3.0, 0.0]));
         assert!(!is_mostly_zero(&[f64::NAN; 8]));
-    }
-
-    #[test]
-    fn sizes_for_a_gpu() {
-        assert!(suits_gpu(ROWS, 1) && !suits_gpu(ROWS - 1, 1));
-        assert!(!suits_gpu(ROWS, ENTRIES));
     }
 }

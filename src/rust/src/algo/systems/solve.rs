@@ -4,9 +4,7 @@ use faer::MatRef;
 
 use super::dense;
 use super::host;
-use super::preconditioner::{
-    built_of, is_mostly_zero, suits_gpu, Built, Operand, PreconditionerName,
-};
+use super::preconditioner::{built_of, is_mostly_zero, Built, Operand, PreconditionerName};
 use super::problem::{Given, Matrix, Solved, Systems};
 use super::resident::pcg_resident;
 use crate::algo::dense::symmetry::is_symmetric;
@@ -19,6 +17,7 @@ use crate::algo::sparse::csr::Stored;
 use crate::base::error::{Error, Result};
 use crate::base::processor::Processor;
 use crate::base::scalar::Scalar;
+use crate::cost::plan::device::suits_sparse;
 use crate::cost::work::{Operands, Work};
 use crate::device::dispatch::{AnyDevice, Dispatch, Routine};
 use crate::device::memory::Memory;
@@ -40,7 +39,7 @@ fn counted_as(s: &Systems, flops: f64) -> Work {
 /// |:---|:---|:---|
 /// | dense, mostly zero | as for sparse A | the CPU, unless the user names a GPU |
 /// | dense | any | the one for [`work`] |
-/// | sparse | named, built on a GPU | a GPU, if [`suits_gpu`] or the user names one |
+/// | sparse | named, built on a GPU | a GPU, if [`suits_sparse`] or the user names one |
 /// | sparse | another | the CPU |
 /// | sparse, function | a dense factor | the one for [`work`], for the factor |
 /// | function | none, on the host | the CPU |
@@ -170,7 +169,7 @@ fn solve_on_device(
     asked: PreconditionerName,
     devices: &impl Dispatch,
 ) -> Result<Option<Solved>> {
-    let fits = suits_gpu(s.n, a.index.len());
+    let fits = suits_sparse(s.n, a.index.len());
     let processor = devices.processor(counted_as(s, if fits { f64::MAX } else { 0.0 }));
     let run = |processor, built| {
         let solved = devices.run_on(processor, None, &mut WithSparse { s, a, built });

@@ -18,7 +18,7 @@ use crate::base::error::{Error, Result};
 use crate::base::matrix::{Change, Uplo};
 use crate::base::scalar::Scalar;
 use crate::base::threads::wanted;
-use crate::cost::plan::size::{update_bytes, usable};
+use crate::cost::plan::size::{update_bytes, usable, PANELS, PANELS_ABREAST, PANEL_BYTES};
 use crate::device::async_copy::AsyncCopy;
 use crate::device::elementwise::Elementwise;
 use crate::device::update::PANEL;
@@ -31,13 +31,6 @@ const TOGETHER: usize = 64;
 const COPIERS: usize = 8;
 /// Panels in host memory: one comes, some are on the device's side, one goes.
 const SLOTS: usize = 5;
-/// So many times [`PANEL`] columns at once, where there is memory for it: a device has more to do
-/// at a time, and does not wait for the rows more often than it must.
-const ABREAST: [usize; 3] = [4, 2, 1];
-/// Bytes of a panel that is wide enough, and how many panels there should be: while the last one is
-/// computed with nothing else travels.
-const LARGE: u64 = 512 << 20;
-const MANY: usize = 24;
 
 /// A factor in host memory, and where the changed one goes.
 struct Matrices<'a, T> {
@@ -213,9 +206,11 @@ fn means<T: Scalar>(n: usize, k: usize, memory: u64, abreast: Option<usize>) -> 
     let good = |abreast: &&usize| {
         let cut = cut(**abreast);
         let roomy = by_panels::on_device::<T>(cut, k, memory, argument);
-        cut.panels() >= MANY && cut.bytes::<T>() <= LARGE && roomy == Ok(by_panels::ON_DEVICE)
+        cut.panels() >= PANELS
+            && cut.bytes::<T>() <= PANEL_BYTES
+            && roomy == Ok(by_panels::ON_DEVICE)
     };
-    let abreast = abreast.or_else(|| ABREAST.iter().find(good).copied());
+    let abreast = abreast.or_else(|| PANELS_ABREAST.iter().find(good).copied());
     let cut = cut(abreast.unwrap_or(1));
     Ok(Means {
         cut,

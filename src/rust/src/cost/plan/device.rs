@@ -9,6 +9,10 @@ const FILE_ORDER: usize = 2048;
 /// Columns of the other operand from which `auto` does so for solving, products and updates with a
 /// matrix in a file: with fewer, reading the file takes longer than computing with it.
 const FILE_COLUMNS: usize = 64;
+/// Rows from which `auto` takes a GPU for a sparse matrix, and entries from which it does not. A
+/// GPU counts both triangles in 31 bits.
+const SPARSE_ROWS: usize = 50_000;
+const SPARSE_ENTRIES: usize = 1 << 30;
 /// Entries of a covariance matrix from which `auto` takes a GPU that is there: of 2048 points.
 pub const COVARIANCE_ENTRIES: f64 = (1u64 << 22) as f64;
 /// Pixels of an image from which `auto` iterates on a GPU that is there.
@@ -17,6 +21,11 @@ pub const PIXELS: usize = 100_000;
 /// Whether `auto` takes a GPU for a matrix in a file, of this order, with so many other columns.
 pub fn suits_file(order: usize, columns: usize) -> bool {
     order >= FILE_ORDER && columns >= FILE_COLUMNS
+}
+
+/// Whether `auto` takes a GPU for a sparse matrix of so many rows and stored entries.
+pub fn suits_sparse(rows: usize, entries: usize) -> bool {
+    rows >= SPARSE_ROWS && entries < SPARSE_ENTRIES
 }
 
 /// What the user asked for.

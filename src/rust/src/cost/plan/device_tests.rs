@@ -92,6 +92,15 @@ fn one_device_stays_one() {
 }
 
 #[test]
+fn sizes_for_a_gpu() {
+    assert!(suits_sparse(SPARSE_ROWS, 1) && !suits_sparse(SPARSE_ROWS - 1, 1));
+    assert!(!suits_sparse(SPARSE_ROWS, SPARSE_ENTRIES));
+    assert!(suits_sparse(SPARSE_ROWS, SPARSE_ENTRIES - 1));
+    assert!(suits_file(2048, 64) && suits_file(2049, 65));
+    assert!(!suits_file(2047, 64) && !suits_file(2048, 63));
+}
+
+#[test]
 fn the_reason_is_that_of_the_rule_that_decided() {
     let gpu = Processor::Cuda(0);
     let min_flops = |min_flops| DeviceSettings {

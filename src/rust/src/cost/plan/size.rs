@@ -8,6 +8,10 @@
 //!   (`backend/cuda/triangular/via_f64.rs`, `TRIANGLE`);
 //! - shapes of a product's tiles (`backend/cuda/gemm/plan.rs`);
 //! - reflections or another factorization for an update (`FactorUpdate::update_pays`).
+//!
+//! So do the sizes of copies on their way: strips and places in host memory
+//! (`algo/tiled/cholesky_host.rs`), pieces of an update (`algo/update/host.rs`) and blocks of a
+//! product in parts (`algo/dense/matmult_blocks.rs`).
 
 use crate::base::matrix::Uplo;
 use crate::cost::footprint::{Task, SLACK};
@@ -30,6 +34,9 @@ pub const PRODUCT_STREAMED: usize = 8 << 20;
 const PRODUCT_PANEL: usize = 64 << 20;
 /// Share of the free memory that tiles and panels take: others take some meanwhile.
 pub const SAFE: f64 = 0.9;
+/// Shares of the free memory of a GPU and of the host that tiles of a file take.
+pub const FILE_ON_GPU: f64 = 0.75;
+pub const FILE_ON_HOST: f64 = 0.5;
 /// The share that is left for a product in parts after a lack of memory.
 const AFTER_SHORTAGE: f64 = 0.5;
 
@@ -137,6 +144,14 @@ pub fn update_bytes(uplo: Uplo, (n, k): (usize, usize), size: usize, factors: bo
     let (n, k) = (n as f64, k as f64);
     (squares * n * n + 8.0 * n * k) * size as f64 + SLACK
 }
+
+/// Widths of the panels by which a factor is updated, in multiples of `device::update::PANEL`, the
+/// best first. A GPU has more to do with wide panels, and waits for rows less often.
+pub const PANELS_ABREAST: [usize; 3] = [4, 2, 1];
+/// The most bytes of such a panel, and the least number of panels: nothing is copied during the
+/// computation with the last one.
+pub const PANEL_BYTES: u64 = 512 << 20;
+pub const PANELS: usize = 24;
 
 /// Orders of tiles, the fastest first.
 const TILES: [usize; 5] = [2048, 1024, 512, 256, 128];

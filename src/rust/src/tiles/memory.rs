@@ -17,7 +17,7 @@ pub struct Slots<T> {
     addresses: Vec<*mut T>,
 }
 
-// SAFETY: who may use a slot is decided by the order of steps, see `plan_executor.rs`.
+// SAFETY: who may use a slot is decided by the order of steps, see `plan_executor`.
 unsafe impl<T: Send> Sync for Slots<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Send for Slots<T> {}

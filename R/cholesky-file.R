@@ -7,7 +7,8 @@
 #'
 #' Without `file` the factor overwrites the matrix in the file of `x`. With `file` it is written to
 #' a second file in the same layout, and `x` is unchanged. `chol(x, file = )` is
-#' `chol_file(x, file)`; without `file` it is an error, and so is [gpu_chol()].
+#' `chol_file(x, file)`. `chol(x)` and [gpu_chol()] are errors, because they should not change their
+#' argument.
 #'
 #' A file that holds the whole matrix (`triangle = FALSE`) is replaced when the factor is complete,
 #' so the disk needs room for both.

@@ -2,8 +2,8 @@
 
 #' @rdname lp_ipm
 #' @param x,object A result of `lp_ipm()`.
-#' @param ... Further arguments of [graphics::matplot()] for `plot()`, and of the methods for
-#'   vectors for `head()` and `tail()`. Other methods ignore them.
+#' @param ... For `plot()`, arguments of [graphics::matplot()]. For `head()` and `tail()`, arguments
+#'   of the methods for vectors. Otherwise ignored.
 #' @export
 print.lp_ipm <- function(x, ...) {
   cat(sprintf("Linear program, %s: %s\n", lp_size(x), x$message))

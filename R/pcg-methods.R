@@ -2,8 +2,8 @@
 
 #' @rdname pcg
 #' @param x,object A result of `pcg()`.
-#' @param ... Further arguments of [graphics::matplot()] for `plot()`, and of the methods for the
-#'   solution for `head()` and `tail()`. Other methods ignore them.
+#' @param ... For `plot()`, arguments of [graphics::matplot()]. For `head()` and `tail()`, arguments
+#'   of the methods for the solution. Otherwise ignored.
 #' @export
 print.pcg <- function(x, ...) {
   chosen <- if (x$auto) ", chosen by method = \"auto\"" else ""

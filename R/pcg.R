@@ -7,6 +7,7 @@
 #' soon as \eqn{\|b - A x\| \le tol \|b\|}{||b - A x|| <= tol ||b||}. By default `pcg()`
 #' factors a dense `A`. On the CPU it also factors a sparse `A` if that should be faster. On a GPU
 #' it iterates with a sparse `A`.
+#'
 #' The article *Choosing a solver* (`vignettes/articles/solvers.Rmd` in the sources) has details.
 #'
 #' @section Preconditioners:
@@ -20,7 +21,7 @@
 #'   [chol_file()] or [chol_gpus()]. A lower triangular matrix is the transposed factor. Other
 #'   matrices and pivoted factors are refused, except those of `Matrix::Cholesky()`.
 #' - A function that returns \eqn{M^{-1} R}{M^-1 R} for a matrix \eqn{R} of residuals. It must be
-#'   linear, symmetric and positive definite.
+#'   linear, symmetric, positive definite, and the same in each iteration.
 #'
 #' The first choice in the usage is not the default. If `pcg()` iterates and `M` is missing, it
 #' uses:
@@ -66,7 +67,7 @@
 #'   in the same dimensions.
 #' @param b Right-hand sides: a vector of length \eqn{n} or a matrix with \eqn{n} rows. Also a
 #'   [gpu_matrix], a data frame, or a matrix of package Matrix or slam.
-#' @param M The preconditioner.
+#' @param M The preconditioner, see the section Preconditioners.
 #' @param x0 Initial solution with the dimensions of `b`, or an earlier result of `pcg()`. `NULL`
 #'   for zero.
 #' @param tol Relative residual to reach, a number. The default is 1e-8, and 1e-5 if `A` or `M` is a

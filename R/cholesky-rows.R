@@ -97,8 +97,8 @@ chol_drop <- function(r, i, lower = FALSE, device = getOption("cudafactor.device
   names <- if (size) names_without(dimnames(r), rows, side, attr(r, "pivot", exact = TRUE))
   if (is_resident(r)) {
     return(make_resident(
-      function(out, where) native_held_chol_drop(r@pointer, rows, lower, out, where), c(size, size),
-      if (length(names)) names, r, call, "update"
+      function(out, where) native_resident_chol_drop(r@pointer, rows, lower, out, where),
+      c(size, size), if (length(names)) names, r, call, "update"
     ))
   }
   out <- .External(alloc_matrix, size, size)
@@ -152,7 +152,9 @@ insert_resident <- function(r, at, x, lower, names, call) {
   beside <- pair[[1L]]
   handle <- .External(new_handle)
   done <- unwrap(
-    native_held_chol_insert(beside@pointer, at, pair[[2L]]@pointer, lower, handle, how_there(call)),
+    native_resident_chol_insert(
+      beside@pointer, at, pair[[2L]]@pointer, lower, handle, how_there(call)
+    ),
     call, "update"
   )
   warn_of_margin(done$margin, beside@precision, call, insertion_leaves)

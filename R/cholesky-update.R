@@ -222,7 +222,7 @@ change_resident <- function(r, v, down, lower, in_place, call) {
     .External(new_handle)
   }
   done <- unwrap(
-    native_held_chol_update(r@pointer, v@pointer, down, lower, handle, how_there(call)), call,
+    native_resident_chol_update(r@pointer, v@pointer, down, lower, handle, how_there(call)), call,
     "update"
   )
   warn_of_margin(done$margin, r@precision, call)

@@ -190,7 +190,7 @@ evaluate <- function(x, y, k, device, precision, call, beside = NULL) {
   parameters <- kernel_parameters(k, ncol(x))
   if (!is.null(beside)) {
     native <- function(out, where) {
-      native_held_covariance(
+      native_resident_covariance(
         x, dim(x), y, dim(y %||% x), k$kernel, parameters, beside@pointer, out, where
       )
     }

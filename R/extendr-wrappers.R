@@ -6,10 +6,10 @@
 native_chol_gpus <- function(x, n, tile, handles, how) .Call(wrap__native_chol_gpus, x, n, tile, handles, how)
 
 # out = the handle of R with R'R = x
-native_held_chol <- function(x, out, how) .Call(wrap__native_held_chol, x, out, how)
+native_resident_chol <- function(x, out, how) .Call(wrap__native_resident_chol, x, out, how)
 
 # out = the handle of (R'R)^-1 from the leading `size` rows and columns of x
-native_held_chol2inv <- function(x, size, out, how) .Call(wrap__native_held_chol2inv, x, size, out, how)
+native_resident_chol2inv <- function(x, size, out, how) .Call(wrap__native_resident_chol2inv, x, size, out, how)
 
 # out = R with R'R = x, zero below the diagonal
 native_chol <- function(x, n, out, how) .Call(wrap__native_chol, x, n, out, how)
@@ -31,27 +31,27 @@ native_chol_file <- function(from, dim, to, resume, memory, how) .Call(wrap__nat
 native_chol_update <- function(r, n, v, k, down, lower, out, how) .Call(wrap__native_chol_update, r, n, v, k, down, lower, out, how)
 
 # out = the handle of the same, or NULL, and then `r` is changed
-native_held_chol_update <- function(r, v, down, lower, out, how) .Call(wrap__native_held_chol_update, r, v, down, lower, out, how)
+native_resident_chol_update <- function(r, v, down, lower, out, how) .Call(wrap__native_resident_chol_update, r, v, down, lower, out, how)
 
 # out = the factor without these rows and columns
 native_chol_drop <- function(r, n, dropped, lower, out, how) .Call(wrap__native_chol_drop, r, n, dropped, lower, out, how)
 
 # out = the handle of the same
-native_held_chol_drop <- function(r, dropped, lower, out, how) .Call(wrap__native_held_chol_drop, r, dropped, lower, out, how)
+native_resident_chol_drop <- function(r, dropped, lower, out, how) .Call(wrap__native_resident_chol_drop, r, dropped, lower, out, how)
 
 # out = the factor with m new rows and columns after the first `at`; how much of the smallest
 # eigenvalue is left
 native_chol_insert <- function(r, n, at, x, m, lower, out, how) .Call(wrap__native_chol_insert, r, n, at, x, m, lower, out, how)
 
 # out = the handle of the same
-native_held_chol_insert <- function(r, at, x, lower, out, how) .Call(wrap__native_held_chol_insert, r, at, x, lower, out, how)
+native_resident_chol_insert <- function(r, at, x, lower, out, how) .Call(wrap__native_resident_chol_insert, r, at, x, lower, out, how)
 
 # out = the covariances of the points in the rows of x and those in the rows of y; of x with one
 # another where y is NULL
 native_covariance <- function(x, xdim, y, ydim, kernel, parameters, out, how) .Call(wrap__native_covariance, x, xdim, y, ydim, kernel, parameters, out, how)
 
 # out = the handle of the same, on the device and in the precision of `beside`
-native_held_covariance <- function(x, xdim, y, ydim, kernel, parameters, beside, out, how) .Call(wrap__native_held_covariance, x, xdim, y, ydim, kernel, parameters, beside, out, how)
+native_resident_covariance <- function(x, xdim, y, ydim, kernel, parameters, beside, out, how) .Call(wrap__native_resident_covariance, x, xdim, y, ydim, kernel, parameters, beside, out, how)
 
 # Writes all tiles of a file that is being made: the covariances of the points in the rows of x
 # with one another
@@ -79,16 +79,16 @@ native_last_device <- function() .Call(wrap__native_last_device)
 native_threads <- function(how) .Call(wrap__native_threads, how)
 
 # out = the handle of f(x); whether a number became NaN
-native_held_map <- function(f, x, out, how) .Call(wrap__native_held_map, f, x, out, how)
+native_resident_map <- function(f, x, out, how) .Call(wrap__native_resident_map, f, x, out, how)
 
 # out = the handle of f(x, y), of which at least one is a handle
-native_held_zip <- function(f, x, y, out, how) .Call(wrap__native_held_zip, f, x, y, out, how)
+native_resident_zip <- function(f, x, y, out, how) .Call(wrap__native_resident_zip, f, x, y, out, how)
 
 # The reductions of all entries, of rows or of columns
-native_held_fold <- function(f, lines, skip, x, how) .Call(wrap__native_held_fold, f, lines, skip, x, how)
+native_resident_fold <- function(f, lines, skip, x, how) .Call(wrap__native_resident_fold, f, lines, skip, x, how)
 
 # The Euclidean norms of the columns
-native_held_column_norms <- function(x, how) .Call(wrap__native_held_column_norms, x, how)
+native_resident_column_norms <- function(x, how) .Call(wrap__native_resident_column_norms, x, how)
 
 # Bytes that this process has sent to GPUs, and fetched from them
 native_transfer_bytes <- function() .Call(wrap__native_transfer_bytes)
@@ -113,23 +113,23 @@ native_lp <- function(x, dim, parts, limits, how) .Call(wrap__native_lp, x, dim,
 native_lp_sparse <- function(starts, rows, values, dim, parts, limits, how) .Call(wrap__native_lp_sparse, starts, rows, values, dim, parts, limits, how)
 
 # The same with one that is on a device
-native_held_lp <- function(x, parts, limits, how) .Call(wrap__native_held_lp, x, parts, limits, how)
+native_resident_lp <- function(x, parts, limits, how) .Call(wrap__native_resident_lp, x, parts, limits, how)
 
 # The linear program that the bytes of an MPS file say, or the number of the line that is wrong,
 # and why
 native_read_mps <- function(text, type_) .Call(wrap__native_read_mps, text, type_)
 
 # out = the handle of L and U in one matrix
-native_held_lu <- function(x, out, how) .Call(wrap__native_held_lu, x, out, how)
+native_resident_lu <- function(x, out, how) .Call(wrap__native_resident_lu, x, out, how)
 
 # out = the handle of a^-1 b, refused when a is singular to the tolerance; b may be NULL
-native_held_solve <- function(a, b, tol, out, how) .Call(wrap__native_held_solve, a, b, tol, out, how)
+native_resident_solve <- function(a, b, tol, out, how) .Call(wrap__native_resident_solve, a, b, tol, out, how)
 
 # out = the handle of A^-1 b from the factors of A; b may be NULL
-native_held_lu_solve <- function(lu_factor, ipiv, b, out, how) .Call(wrap__native_held_lu_solve, lu_factor, ipiv, b, out, how)
+native_resident_lu_solve <- function(lu_factor, ipiv, b, out, how) .Call(wrap__native_resident_lu_solve, lu_factor, ipiv, b, out, how)
 
 # The reciprocal condition number from the factors of A and A's 1-norm
-native_held_lu_rcond <- function(lu_factor, anorm, how) .Call(wrap__native_held_lu_rcond, lu_factor, anorm, how)
+native_resident_lu_rcond <- function(lu_factor, anorm, how) .Call(wrap__native_resident_lu_rcond, lu_factor, anorm, how)
 
 # out = L and U in one matrix
 native_lu <- function(x, xdim, out, how) .Call(wrap__native_lu, x, xdim, out, how)
@@ -153,10 +153,10 @@ native_gemm <- function(ta, tb, x, xdim, y, ydim, out, how) .Call(wrap__native_g
 native_syrk <- function(transposed, x, xdim, out, how) .Call(wrap__native_syrk, transposed, x, xdim, out, how)
 
 # out = the handle of op(x) op(y)
-native_held_gemm <- function(ta, tb, x, y, out, how) .Call(wrap__native_held_gemm, ta, tb, x, y, out, how)
+native_resident_gemm <- function(ta, tb, x, y, out, how) .Call(wrap__native_resident_gemm, ta, tb, x, y, out, how)
 
 # out = the handle of x'x or xx'
-native_held_syrk <- function(transposed, x, out, how) .Call(wrap__native_held_syrk, transposed, x, out, how)
+native_resident_syrk <- function(transposed, x, out, how) .Call(wrap__native_resident_syrk, transposed, x, out, how)
 
 # What the header of a .npy file says
 native_npy_header <- function(file) .Call(wrap__native_npy_header, file)
@@ -191,30 +191,30 @@ native_max_order <- function(what, how) .Call(wrap__native_max_order, what, how)
 native_gpu_fault <- function(ordinal) .Call(wrap__native_gpu_fault, ordinal)
 
 # out = the handle of the transpose
-native_held_transpose <- function(x, out, how) .Call(wrap__native_held_transpose, x, out, how)
+native_resident_transpose <- function(x, out, how) .Call(wrap__native_resident_transpose, x, out, how)
 
 # The diagonal
-native_held_diagonal <- function(x, how) .Call(wrap__native_held_diagonal, x, how)
+native_resident_diagonal <- function(x, how) .Call(wrap__native_resident_diagonal, x, how)
 
 # out = the handle of x with another diagonal
-native_held_set_diagonal <- function(x, values, out, how) .Call(wrap__native_held_set_diagonal, x, values, out, how)
+native_resident_set_diagonal <- function(x, values, out, how) .Call(wrap__native_resident_set_diagonal, x, values, out, how)
 
 # out = the handle of the rows and columns named, NA where there is none
-native_held_gather <- function(x, rows, cols, missing, out, how) .Call(wrap__native_held_gather, x, rows, cols, missing, out, how)
+native_resident_gather <- function(x, rows, cols, missing, out, how) .Call(wrap__native_resident_gather, x, rows, cols, missing, out, how)
 
 # out = the handle of x with other values in the rows and columns named, each at most once
-native_held_scatter <- function(x, rows, cols, value, out, how) .Call(wrap__native_held_scatter, x, rows, cols, value, out, how)
+native_resident_scatter <- function(x, rows, cols, value, out, how) .Call(wrap__native_resident_scatter, x, rows, cols, value, out, how)
 
-# out = the handle of a matrix of extents `dim` that is made of parts: `values[k]` fills
-# `extents[, k]` rows and columns after `starts[, k]`. One of the values at least is a handle
-native_held_bind <- function(values, starts, extents, dim, out, how) .Call(wrap__native_held_bind, values, starts, extents, dim, out, how)
+# out = the handle of a matrix of dimensions `dim` made of parts: `values[k]` fills
+# `shapes[, k]` rows and columns after `starts[, k]`. One of the values at least is a handle
+native_resident_bind <- function(values, starts, shapes, dim, out, how) .Call(wrap__native_resident_bind, values, starts, extents, dim, out, how)
 
 # The largest sum of absolute values in a column: finite only if every entry is
 native_norm1 <- function(x, xdim, how) .Call(wrap__native_norm1, x, xdim, how)
 
 # Whether all entries behind a handle are finite; the norms of columns decide where only their
 # sums are not
-native_held_finite <- function(x, how) .Call(wrap__native_held_finite, x, how)
+native_resident_finite <- function(x, how) .Call(wrap__native_resident_finite, x, how)
 
 # out = the solution of A X = B, by columns. `a` and `m` are lists that begin with what they are;
 # `start` may be NULL; `limits` are the tolerance and iterations
@@ -236,27 +236,27 @@ native_qr_apply <- function(qr, dim, qraux, lapack, transposed, y, ydim, out, ho
 native_qr_form <- function(qr, dim, qraux, lapack, out, odim, how) .Call(wrap__native_qr_form, qr, dim, qraux, lapack, out, odim, how)
 
 # out = the handle of the factor
-native_held_qr <- function(x, tol, out, how) .Call(wrap__native_held_qr, x, tol, out, how)
+native_resident_qr <- function(x, tol, out, how) .Call(wrap__native_resident_qr, x, tol, out, how)
 
 # out = LINPACK's form of the factor, as R's `qr` object holds it
-native_held_qr_object <- function(factor, tau, out, how) .Call(wrap__native_held_qr_object, factor, tau, out, how)
+native_resident_qr_object <- function(factor, tau, out, how) .Call(wrap__native_resident_qr_object, factor, tau, out, how)
 
 # out = the handle of Q y or Q'y, by the first reflectors
-native_held_qr_apply <- function(factor, tau, transposed, y, out, how) .Call(wrap__native_held_qr_apply, factor, tau, transposed, y, out, how)
+native_resident_qr_apply <- function(factor, tau, transposed, y, out, how) .Call(wrap__native_resident_qr_apply, factor, tau, transposed, y, out, how)
 
 # out = the handle of the part of y in the space of Q's columns first..first + count, counted from
 # 0; `columns` is c(first, count)
-native_held_qr_project <- function(factor, tau, columns, y, out, how) .Call(wrap__native_held_qr_project, factor, tau, columns, y, out, how)
+native_resident_qr_project <- function(factor, tau, columns, y, out, how) .Call(wrap__native_resident_qr_project, factor, tau, columns, y, out, how)
 
 # out = the handle of Q's first columns
-native_held_qr_form <- function(factor, tau, columns, out, how) .Call(wrap__native_held_qr_form, factor, tau, columns, out, how)
+native_resident_qr_form <- function(factor, tau, columns, out, how) .Call(wrap__native_resident_qr_form, factor, tau, columns, out, how)
 
 # out = the handle of R's first rows
-native_held_qr_triangle <- function(factor, rows, turned, out, how) .Call(wrap__native_held_qr_triangle, factor, rows, turned, out, how)
+native_resident_qr_triangle <- function(factor, rows, turned, out, how) .Call(wrap__native_resident_qr_triangle, factor, rows, turned, out, how)
 
 # out = the handle of the coefficients for the right-hand sides y, `missing` where a column has
 # none
-native_held_qr_coef <- function(factor, tau, pivot, missing, y, out, how) .Call(wrap__native_held_qr_coef, factor, tau, pivot, missing, y, out, how)
+native_resident_qr_coef <- function(factor, tau, pivot, missing, y, out, how) .Call(wrap__native_resident_qr_coef, factor, tau, pivot, missing, y, out, how)
 
 # The labels above 0 that seeds have, ascending
 native_random_walker_labels <- function(x) .Call(wrap__native_random_walker_labels, x)
@@ -272,27 +272,27 @@ native_random_walker <- function(image, seeds, dim, model, way, labels, probabil
 # `native_random_walker`
 native_random_walker_system <- function(image, seeds, dim, model) .Call(wrap__native_random_walker_system, image, seeds, dim, model)
 
-# Gives back what is behind a handle, before R's finalizer would
-native_held_free <- function(x) .Call(wrap__native_held_free, x)
+# Frees the matrix behind a handle, before R's finalizer would
+native_resident_free <- function(x) .Call(wrap__native_resident_free, x)
 
 # Brings a matrix of R's doubles to a device; `out` is the handle. "auto" is the first GPU, if
 # there is one
-native_held_new <- function(x, dim, out, how) .Call(wrap__native_held_new, x, dim, out, how)
+native_resident_new <- function(x, dim, out, how) .Call(wrap__native_resident_new, x, dim, out, how)
 
 # out = the rows and columns from..from + count; `rows` and `cols` are c(from, count), counted
 # from 0
-native_held_read <- function(x, rows, cols, out, how) .Call(wrap__native_held_read, x, rows, cols, out, how)
+native_resident_read <- function(x, rows, cols, out, how) .Call(wrap__native_resident_read, x, rows, cols, out, how)
 
-# Where a matrix is, its extents, bytes and precision
-native_held_info <- function(x) .Call(wrap__native_held_info, x)
+# The device, dimensions, bytes and precision of a matrix
+native_resident_info <- function(x) .Call(wrap__native_resident_info, x)
 
 # Writes a new file with a matrix and these bytes about it
-native_held_save <- function(x, description, file, how) .Call(wrap__native_held_save, x, description, file, how)
+native_resident_save <- function(x, description, file, how) .Call(wrap__native_resident_save, x, description, file, how)
 
 # What kind of file this is
 native_saved_kind <- function(file) .Call(wrap__native_saved_kind, file)
 
-# What comes before the values in a file of `native_held_save`
+# What comes before the values in a file of `native_resident_save`
 native_saved_head <- function(file) .Call(wrap__native_saved_head, file)
 
 # out = the values in such a file, which is to have this description
@@ -354,6 +354,6 @@ native_tiles_discard <- function(out) .Call(wrap__native_tiles_discard, out)
 native_backsolve <- function(r, rdim, k, x, xdim, upper, trans, out, how) .Call(wrap__native_backsolve, r, rdim, k, x, xdim, upper, trans, out, how)
 
 # out = the handle of `op(r[1:k, 1:k])^-1 x[1:k, ]`
-native_held_backsolve <- function(r, k, x, upper, trans, out, how) .Call(wrap__native_held_backsolve, r, k, x, upper, trans, out, how)
+native_resident_backsolve <- function(r, k, x, upper, trans, out, how) .Call(wrap__native_resident_backsolve, r, k, x, upper, trans, out, how)
 
 # nolint end

@@ -111,7 +111,7 @@ dim.gpu_factor <- function(x) c(x$n, x$n)
 dimnames.gpu_factor <- function(x) x$dimnames
 
 # Why the values are not in this session, or NULL if they are. All tiles share this state.
-why_stale <- function(r) native_held_info(r$tiles[[1L]]@pointer)$err$fields$reason
+why_stale <- function(r) native_resident_info(r$tiles[[1L]]@pointer)$err$fields$reason
 
 check_spread <- function(r, call) {
   if (!is.null(reason <- why_stale(r))) {
@@ -159,7 +159,7 @@ diagonal_spread <- function(x, call) {
   on_diagonal <- seq_len(ceiling(x$n / x$tile))
   tiles <- x$tiles[tile_place(on_diagonal, on_diagonal)]
   unlist(lapply(
-    tiles, function(t) unwrap(native_held_diagonal(t@pointer, how_there(call)), call)$values
+    tiles, function(t) unwrap(native_resident_diagonal(t@pointer, how_there(call)), call)$values
   ))[seq_len(x$n)]
 }
 

@@ -136,7 +136,7 @@ arith <- function(op, x, y, call) {
     return(remainder_at_home(x, y, names, beside, call))
   }
   make_resident(
-    function(out, where) native_held_zip(op, as_value(x), as_value(y), out, where), beside@Dim,
+    function(out, where) native_resident_zip(op, as_value(x), as_value(y), out, where), beside@Dim,
     names, beside, call
   )
 }
@@ -187,7 +187,7 @@ as_value <- function(x) if (is_resident(x)) x@pointer else if (length(x)) as.dou
 # Applies `f`, a name in `src/rust/src/device/elementwise.rs`, to each entry.
 map_resident <- function(f, x, call) {
   handle <- .External(new_handle)
-  done <- unwrap(native_held_map(f, x@pointer, handle, how_there(call)), call)
+  done <- unwrap(native_resident_map(f, x@pointer, handle, how_there(call)), call)
   if (done$nan) {
     warn("nan", base_text("NaNs produced"), call)
   }

@@ -97,7 +97,7 @@ bind <- function(parts, labels, along, call) {
   }
   make_resident(
     function(out, where) {
-      native_held_bind(
+      native_resident_bind(
         values, as.double(starts[, filled]), as.double(shapes[, filled]), as.double(dim), out, where
       )
     },

@@ -145,8 +145,8 @@ gather <- function(x, rows, columns, call) {
   if (!is.null(columns) && !is.null(names[[2L]])) names[[2L]] <- taken_names(names[[2L]], columns)
   for (k in which(dim == 0L)) names[k] <- list(NULL)
   make_resident(
-    function(out, where) native_held_gather(x@pointer, rows, columns, NA_real_, out, where), dim,
-    names, x, call
+    function(out, where) native_resident_gather(x@pointer, rows, columns, NA_real_, out, where),
+    dim, names, x, call
   )
 }
 
@@ -228,7 +228,7 @@ scatter <- function(x, rows, columns, value, call) {
     check_together(x, value, call)
   }
   make_resident(
-    function(out, where) native_held_scatter(
+    function(out, where) native_resident_scatter(
       x@pointer, last_only(rows), last_only(columns), as_value(value), out, where
     ),
     x@Dim, x@Dimnames, x, call
@@ -254,8 +254,8 @@ last_only <- function(places) {
 #' @export
 t.gpu_matrix <- function(x) {
   make_resident(
-    function(out, where) native_held_transpose(x@pointer, out, where), rev(x@Dim), rev(x@Dimnames),
-    x, sys.call()
+    function(out, where) native_resident_transpose(x@pointer, out, where),
+    rev(x@Dim), rev(x@Dimnames), x, sys.call()
   )
 }
 
@@ -270,7 +270,7 @@ setMethod("diag", "gpu_matrix", function(x, nrow, ncol, names = TRUE) {
       call
     )
   }
-  out <- unwrap(native_held_diagonal(x@pointer, how_there(call)), call)$values
+  out <- unwrap(native_resident_diagonal(x@pointer, how_there(call)), call)$values
   along <- lapply(x@Dimnames, function(names) names[seq_along(out)])
   if (isTRUE(names) && !is.null(along[[1L]]) && identical(along[[1L]], along[[2L]])) {
     names(out) <- along[[1L]]
@@ -291,7 +291,7 @@ setMethod("diag<-", "gpu_matrix", function(x, value) {
 
 set_diagonal <- function(x, value, call) {
   make_resident(
-    function(out, where) native_held_set_diagonal(x@pointer, as.double(value), out, where), x@Dim,
-    x@Dimnames, x, call
+    function(out, where) native_resident_set_diagonal(x@pointer, as.double(value), out, where),
+    x@Dim, x@Dimnames, x, call
   )
 }

@@ -2,7 +2,7 @@
 
 lu_resident <- function(x, warn_singular, call) {
   handle <- .External(new_handle)
-  done <- unwrap(native_held_lu(x@pointer, handle, how_there(call)), call)
+  done <- unwrap(native_resident_lu(x@pointer, handle, how_there(call)), call)
   if (done$zero > 0L && isTRUE(warn_singular)) {
     warn_exactly_singular(done$zero, call)
   }
@@ -29,13 +29,13 @@ solve_lu_resident <- function(f, b, tol, call) {
     raise("singular", "", list(index = f$singular), call, "solve")
   }
   if (tol > 0) {
-    rcond <- unwrap(native_held_lu_rcond(a@pointer, f$norm1, how_there(call)), call)$rcond
+    rcond <- unwrap(native_resident_lu_rcond(a@pointer, f$norm1, how_there(call)), call)$rcond
     if (is_ill_conditioned_resident(rcond, tol, a, call)) {
       raise("singular", "", list(rcond = rcond), call, "solve")
     }
   }
   handle <- .External(new_handle)
-  unwrap(native_held_lu_solve(a@pointer, f$ipiv, there, handle, how_there(call)), call)
+  unwrap(native_resident_lu_solve(a@pointer, f$ipiv, there, handle, how_there(call)), call)
   name_solution_resident(handle, a, b, f$dimnames %||% list(NULL, NULL), call)
 }
 
@@ -70,7 +70,7 @@ rcond_resident <- function(x, norm, call, ...) {
   if (f$singular > 0L) {
     return(0)
   }
-  unwrap(native_held_lu_rcond(f$lu@pointer, f$norm1, how_there(call)), call)$rcond
+  unwrap(native_resident_lu_rcond(f$lu@pointer, f$norm1, how_there(call)), call)$rcond
 }
 
 match_norm <- function(norm, call) {

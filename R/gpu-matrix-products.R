@@ -9,7 +9,7 @@ product_resident <- function(x, y, op, call) {
     n <- x@Dim[[1L + tx]]
     names <- product_dimnames(x, x, op, x@Dim, x@Dim)
     return(make_resident(
-      function(out, where) native_held_syrk(tx, x@pointer, out, where), c(n, n), names, x, call
+      function(out, where) native_resident_syrk(tx, x@pointer, out, where), c(n, n), names, x, call
     ))
   }
   beside <- if (is_resident(x)) x else y
@@ -24,7 +24,7 @@ product_resident <- function(x, y, op, call) {
   y <- factor_beside(y, shape$y, beside, call)
   check_together(x, y, call)
   make_resident(
-    function(out, where) native_held_gemm(tx, ty, x@pointer, y@pointer, out, where),
+    function(out, where) native_resident_gemm(tx, ty, x@pointer, y@pointer, out, where),
     c(shape$x[[1L + tx]], shape$y[[2L - ty]]), names, beside, call
   )
 }

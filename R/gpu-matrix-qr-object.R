@@ -4,7 +4,7 @@
 as_qr <- function(f, call) {
   a <- f@factor
   out <- .External(alloc_matrix, a@Dim[[1L]], a@Dim[[2L]])
-  done <- unwrap(native_held_qr_object(a@pointer, f@tau, out, how_there(call)), call)
+  done <- unwrap(native_resident_qr_object(a@pointer, f@tau, out, how_there(call)), call)
   dimnames(out) <- dimnames(a)
   structure(list(qr = out, rank = f@rank, qraux = done$qraux, pivot = f@pivot), class = "qr")
 }

@@ -6,7 +6,7 @@ qr_resident <- function(x, tol, call) {
   }
   tol <- as_number(tol %||% if (x@precision == "single") 1e-04 else 1e-07, "tol", call)
   handle <- .External(new_handle)
-  done <- unwrap(native_held_qr(x@pointer, tol, handle, how_there(call)), call)
+  done <- unwrap(native_resident_qr(x@pointer, tol, handle, how_there(call)), call)
   names <- x@Dimnames
   if (!is.null(names[[2L]])) {
     names[[2L]] <- names[[2L]][done$pivot]
@@ -37,7 +37,7 @@ qr_form_resident <- function(f, complete, scales, call) {
     }
   }
   q <- make_resident(
-    function(out, where) native_held_qr_form(
+    function(out, where) native_resident_qr_form(
       f@factor@pointer, reflector_factors(f), columns, out, where
     ),
     c(n, columns), NULL, f@factor, call
@@ -47,14 +47,14 @@ qr_form_resident <- function(f, complete, scales, call) {
 
 qr_apply_resident <- function(f, y, transposed, call) {
   rotate_resident(f, y, call, function(y, out, where) {
-    native_held_qr_apply(f@factor@pointer, reflector_factors(f), transposed, y, out, where)
+    native_resident_qr_apply(f@factor@pointer, reflector_factors(f), transposed, y, out, where)
   })
 }
 
 # Projects y on columns first, ..., first + count - 1 of Q, counted from 0.
 qr_project_resident <- function(f, y, first, count, call) {
   rotate_resident(f, y, call, function(y, out, where) {
-    native_held_qr_project(
+    native_resident_qr_project(
       f@factor@pointer, reflector_factors(f), as.double(c(first, count)), y, out, where
     )
   })
@@ -112,7 +112,7 @@ qr_coef_resident <- function(f, y, missing, call) {
   }
   columns <- dimnames(there)[[2L]]
   make_resident(
-    function(out, where) native_held_qr_coef(
+    function(out, where) native_resident_qr_coef(
       f@factor@pointer, f@tau[seq_len(f@rank)], f@pivot, missing, there@pointer, out, where
     ),
     c(d[[2L]], there@Dim[[2L]]), if (!is.null(rows) || !is.null(columns)) list(rows, columns),
@@ -226,7 +226,7 @@ triangle_of <- function(qr, rows, call) {
     names[[1L]] <- names[[1L]][seq_len(rows)]
   }
   make_resident(
-    function(out, where) native_held_qr_triangle(f@pointer, rows, qr@turned, out, where),
+    function(out, where) native_resident_qr_triangle(f@pointer, rows, qr@turned, out, where),
     c(rows, f@Dim[[2L]]), names, f, call
   )
 }

@@ -12,7 +12,7 @@ chol_resident <- function(x, pivot, call) {
     )
   }
   make_resident(
-    function(out, where) native_held_chol(x@pointer, out, where), x@Dim, dimnames(x), x, call
+    function(out, where) native_resident_chol(x@pointer, out, where), x@Dim, dimnames(x), x, call
   )
 }
 
@@ -23,7 +23,7 @@ chol2inv_resident <- function(x, size, call) {
   }
   check_size(k, x@Dim, call)
   make_resident(
-    function(out, where) native_held_chol2inv(x@pointer, k, out, where), c(k, k), NULL, x, call,
+    function(out, where) native_resident_chol2inv(x@pointer, k, out, where), c(k, k), NULL, x, call,
     "chol2inv"
   )
 }
@@ -44,7 +44,9 @@ solve_triangle_resident <- function(r, x, k, upper, trans, call) {
   upper <- triangle_flag(upper, "upper.tri", call)
   trans <- triangle_flag(trans, "transpose", call)
   out <- make_resident(
-    function(out, where) native_held_backsolve(r@pointer, k, x@pointer, upper, trans, out, where),
+    function(out, where) {
+      native_resident_backsolve(r@pointer, k, x@pointer, upper, trans, out, where)
+    },
     c(k, x@Dim[[2L]]), NULL, beside, call, "backsolve"
   )
   if (stays) out else drop(fetch(out, call))
@@ -63,7 +65,8 @@ solve_resident <- function(a, b, tol, call) {
   tol <- as_number(tol %||% tolerance_of(a), "tol", call)
   solve_with <- function(tol) {
     handle <- .External(new_handle)
-    list(handle = handle, reply = native_held_solve(a@pointer, there, tol, handle, how_there(call)))
+    reply <- native_resident_solve(a@pointer, there, tol, handle, how_there(call))
+    list(handle = handle, reply = reply)
   }
   done <- solve_with(tol)
   if (!is.null(rcond <- done$reply$err$fields$rcond) &&
@@ -85,7 +88,7 @@ is_ill_conditioned_resident <- function(rcond, tol, x, call) {
 }
 
 is_finite_resident <- function(x, call) {
-  unwrap(native_held_finite(x@pointer, how_there(call)), call)$finite
+  unwrap(native_resident_finite(x@pointer, how_there(call)), call)$finite
 }
 
 # The handle of a right-hand side on the device of `a`, or NULL for the identity.

@@ -34,7 +34,7 @@ NULL
 
 # One number for all entries, or for each row or column.
 fold_resident <- function(f, x, call, lines = "all", skip = FALSE) {
-  unwrap(native_held_fold(f, lines, skip, x@pointer, how_there(call)), call)$values
+  unwrap(native_resident_fold(f, lines, skip, x@pointer, how_there(call)), call)$values
 }
 
 # R puts the operands' values into the call of such a method; an error shows `x` instead.
@@ -168,7 +168,7 @@ euclidean_norm <- function(x, call) {
     return(sqrt(squares))
   }
   # The sum of squares overflowed or vanished; the norms of columns do not.
-  values <- unwrap(native_held_column_norms(x@pointer, how_there(call)), call)$values
+  values <- unwrap(native_resident_column_norms(x@pointer, how_there(call)), call)$values
   scale <- if (length(values)) max(values) else 0
   if (scale == 0 || scale == Inf) scale else scale * sqrt(sum((values / scale)^2))
 }

@@ -39,7 +39,7 @@ is_resident <- function(x) isS4(x) && inherits(x, "gpu_matrix")
 # Copies a double vector, viewed as a matrix of dimensions `dim`, to a device.
 upload <- function(x, dim, dimnames, device, precision, call) {
   handle <- .External(new_handle)
-  done <- unwrap(native_held_new(x, dim, handle, how(device, precision, call)), call)
+  done <- unwrap(native_resident_new(x, dim, handle, how(device, precision, call)), call)
   new_resident(handle, dim, dimnames, precision, done$device)
 }
 
@@ -101,13 +101,13 @@ move_resident <- function(x, device, precision, call) {
 }
 
 # Stops if the values of a gpu_matrix are not in this session.
-check_here <- function(x, call) unwrap(native_held_info(x@pointer), call)
+check_here <- function(x, call) unwrap(native_resident_info(x@pointer), call)
 
 # Copies rows and columns of a gpu_matrix to an ordinary matrix without dimnames. Each range is
 # c(first, count), counted from 0.
 fetch <- function(x, call, rows = c(0, dim(x)[[1L]]), cols = c(0, dim(x)[[2L]])) {
   out <- .External(alloc_matrix, rows[[2L]], cols[[2L]])
-  reply <- native_held_read(x@pointer, as.double(rows), as.double(cols), out, how_there(call))
+  reply <- native_resident_read(x@pointer, as.double(rows), as.double(cols), out, how_there(call))
   if (!is.null(reply)) {
     unwrap(reply, call)
   }

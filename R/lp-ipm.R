@@ -128,7 +128,7 @@ lp_ipm <- function(obj, mat, dir, rhs, bounds = NULL, max = FALSE, range = NULL,
 # The native routine for this kind of matrix.
 lp_native <- function(mat, parts, limits, where, call) {
   switch(mat$kind,
-    resident = native_held_lp(mat$x@pointer, parts, limits, how_there(call)),
+    resident = native_resident_lp(mat$x@pointer, parts, limits, how_there(call)),
     sparse = native_lp_sparse(
       mat$starts, mat$rows, mat$values, mat$dim, parts, limits, where
     ),

@@ -123,9 +123,9 @@ gpu_free <- function(x) {
     .External(release_results)
     unwrap(native_gpu_release(), call)
   } else if (!is.null(part <- resident_part(x))) {
-    unwrap(native_held_free(part@pointer), call)
+    unwrap(native_resident_free(part@pointer), call)
   } else if (is_gpu_factor(x)) {
-    for (part in x$tiles) unwrap(native_held_free(part@pointer), call)
+    for (part in x$tiles) unwrap(native_resident_free(part@pointer), call)
   } else {
     text <- paste(
       "'x' must be a gpu_matrix, or a factor made of one, not of class \"%s\":",

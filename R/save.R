@@ -131,7 +131,7 @@ gpu_save <- function(x, file, compress = FALSE) {
   # A short name, since `file` may have the longest name that is allowed.
   partial <- tempfile(".gpu_save", dirname(file))
   on.exit(unlink(partial))
-  unwrap(native_held_save(part@pointer, description, partial, how_there(call)), call)
+  unwrap(native_resident_save(part@pointer, description, partial, how_there(call)), call)
   with_file(stopifnot(file.rename(partial, file)), file, call)
   invisible(x)
 }

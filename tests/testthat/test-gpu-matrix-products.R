@@ -83,7 +83,7 @@ test_that("operands that cannot meet are refused", {
   expect_error(g %*% diag(2i, 2), "complex", class = "cudafactor_error_type")
   expect_error(g %*% "a", "requires numeric", class = "cudafactor_error_type")
   expect_error(g %*% data.frame(a = 1:2), "requires numeric", class = "cudafactor_error_type")
-  refused <- native_held_gemm(FALSE, FALSE, g@pointer, s@pointer, .External(new_handle),
+  refused <- native_resident_gemm(FALSE, FALSE, g@pointer, s@pointer, .External(new_handle),
     how_there(NULL))
   expect_identical(refused$err$kind, "argument")
   skip_unless(gpu_available(), "there is no GPU")

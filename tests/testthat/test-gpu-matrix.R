@@ -153,7 +153,7 @@ test_that("a handle without its matrix is an error of class 'stale'", {
   foreign@pointer <- methods::new("externalptr")
   expect_error(as.matrix(foreign), class = "cudafactor_error_stale")
   freed <- as_gpu(diag(2))
-  native_held_free(freed@pointer)
+  native_resident_free(freed@pointer)
   expect_error(as.matrix(freed), class = "cudafactor_error_stale")
   expect_identical(as.matrix(g), diag(3))
 })

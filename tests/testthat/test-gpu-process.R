@@ -183,10 +183,10 @@ test_that("a finalizer in the middle of a call computes on the CPU and takes not
   watch <- function() {
     reg.finalizer(new.env(), function(e) {
       if (any(vapply(
-        sys.calls(), function(call) identical(call[[1L]], quote(native_held_new)), NA
+        sys.calls(), function(call) identical(call[[1L]], quote(native_resident_new)), NA
       ))) {
         seen <<- list(
-          freed = cudafactor:::native_held_free(g@pointer)$ok$freed, value = as.matrix(g %*% g),
+          freed = cudafactor:::native_resident_free(g@pointer)$ok$freed, value = as.matrix(g %*% g),
           plain = gpu_crossprod(m[1:300, ]),
           cuda = tryCatch(gpu_crossprod(m, device = "cuda"), error = identity)
         )

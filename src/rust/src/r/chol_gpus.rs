@@ -8,8 +8,9 @@ use crate::base::scalar::Scalar;
 use crate::cost::work::Work;
 use crate::device::async_copy::AsyncCopy;
 use crate::r::args;
+use crate::r::handle::Slot;
 use crate::r::reply::reply;
-use crate::r::resident::{Held, Holds, Slot};
+use crate::r::resident::{ResidentMatrix, ToResident};
 use crate::r::target::{on_device, How};
 
 /// The tiles of the upper factor of x behind `handles`, columns of tiles after one another, each on
@@ -30,7 +31,7 @@ fn native_chol_gpus(x: Robj, n: Robj, tile: Robj, handles: Robj, how: Robj) -> R
         }
         let how = how.for_gpu();
         let means = how.means();
-        let made: Vec<(usize, Held)> = on_device!(&how, Work::cholesky(n), |dev, T| {
+        let made: Vec<(usize, ResidentMatrix)> = on_device!(&how, Work::cholesky(n), |dev, T| {
             let x = T::borrow_host(x)?;
             on_gpus(dev, &means, tile, args::view(&x, (n, n)))
         })?;
@@ -54,12 +55,12 @@ fn wrong_tiles() -> Error {
     }
 }
 
-fn on_gpus<T: Scalar, D: AsyncCopy<T> + Holds<T>>(
+fn on_gpus<T: Scalar, D: AsyncCopy<T> + ToResident<T>>(
     dev: &D,
     means: &DevicePool<'_>,
     tile: usize,
     x: faer::MatRef<'_, T>,
-) -> Result<Vec<(usize, Held)>> {
+) -> Result<Vec<(usize, ResidentMatrix)>> {
     if dev.is_host() {
         return Err(Error::Internal {
             what: "the CPU was asked for a factor on GPUs".to_owned(),
@@ -68,7 +69,7 @@ fn on_gpus<T: Scalar, D: AsyncCopy<T> + Holds<T>>(
     let (devs, made) = factor_staying_by(dev, means, tile, x)?;
     let held = made
         .into_iter()
-        .map(|made| (made.tile, devs[made.device].hold(made.matrix)));
+        .map(|made| (made.tile, devs[made.device].to_resident(made.matrix)));
     Ok(held.collect())
 }
 

@@ -8,8 +8,9 @@ use crate::base::error::Result;
 use crate::base::scalar::Scalar;
 use crate::cost::work::Work;
 use crate::r::args::{self, Out};
+use crate::r::handle::resident;
+use crate::r::on_resident::make_resident;
 use crate::r::reply::{positions, reply};
-use crate::r::resident::{held, make_held};
 use crate::r::target::{on_device, How};
 
 /// out = R with R'R = x, zero below the diagonal
@@ -117,11 +118,11 @@ fn native_chol2inv(x: Robj, xdim: Robj, size: Robj, out: Robj, how: Robj) -> Rob
 
 /// out = the handle of R with R'R = x
 #[extendr]
-fn native_held_chol(x: Robj, out: Robj, how: Robj) -> Robj {
+fn native_resident_chol(x: Robj, out: Robj, how: Robj) -> Robj {
     reply(|| {
-        let x = held(&x)?;
+        let x = resident(&x)?;
         let work = Work::cholesky(x.shape().0);
-        make_held!(&how, work, &out, x, |dev, T, x| {
+        make_resident!(&how, work, &out, x, |dev, T, x| {
             cholesky::factor_resident(dev, x)
         })
     })
@@ -129,16 +130,16 @@ fn native_held_chol(x: Robj, out: Robj, how: Robj) -> Robj {
 
 /// out = the handle of (R'R)^-1 from the leading `size` rows and columns of x
 #[extendr]
-fn native_held_chol2inv(x: Robj, size: Robj, out: Robj, how: Robj) -> Robj {
+fn native_resident_chol2inv(x: Robj, size: Robj, out: Robj, how: Robj) -> Robj {
     reply(|| {
-        let (a, n) = (held(&x)?, args::size(&size)?);
+        let (a, n) = (resident(&x)?, args::size(&size)?);
         let (rows, cols) = a.shape();
         if n > rows.min(cols) {
             return Err(crate::base::error::Error::Dimension {
                 what: "'size' exceeds the dimensions of 'x'".to_owned(),
             });
         }
-        make_held!(&how, Work::cholesky_inverse(n), &out, a, |dev, T, x| {
+        make_resident!(&how, Work::cholesky_inverse(n), &out, a, |dev, T, x| {
             cholesky::inverse_resident(dev, x, n)
         })
     })
@@ -146,8 +147,8 @@ fn native_held_chol2inv(x: Robj, size: Robj, out: Robj, how: Robj) -> Robj {
 
 extendr_module! {
     mod cholesky;
-    fn native_held_chol;
-    fn native_held_chol2inv;
+    fn native_resident_chol;
+    fn native_resident_chol2inv;
     fn native_chol;
     fn native_chol_batch;
     fn native_chol_pivot;

@@ -8,8 +8,10 @@ use crate::base::matrix::{Change, Uplo};
 use crate::base::scalar::Scalar;
 use crate::cost::work::Work;
 use crate::r::args::{self, Out};
+use crate::r::handle::{changing, resident, Slot};
+use crate::r::on_resident::{on_pair, on_pair_mut, on_resident, watch};
 use crate::r::reply::reply;
-use crate::r::resident::{changing, held, on_held, on_pair, on_pair_mut, watch, Holds, Slot};
+use crate::r::resident::ToResident;
 use crate::r::target::{on_device, How};
 
 pub fn change(down: &Robj) -> Result<Change> {
@@ -63,7 +65,7 @@ fn native_chol_update(
 
 /// out = the handle of the same, or NULL, and then `r` is changed
 #[extendr]
-fn native_held_chol_update(
+fn native_resident_chol_update(
     r: Robj,
     v: Robj,
     down: Robj,
@@ -74,7 +76,7 @@ fn native_held_chol_update(
     reply(|| {
         let how = How::parse(&how)?;
         let (change, uplo) = (change(&down)?, uplo(&lower)?);
-        let (factor, update) = (held(&r)?, held(&v)?);
+        let (factor, update) = (resident(&r)?, resident(&v)?);
         let (n, k) = update.shape();
         let _shown = watch(&how, factor, Work::cholesky_update(n, k, change));
         if out.is_null() {
@@ -96,7 +98,7 @@ fn native_held_chol_update(
                 Uplo::Upper => update::factor::update_resident::<T, _>(dev, change, r, v),
                 Uplo::Lower => update::factor::update_lower_resident::<T, _>(dev, change, r, v),
             };
-            made.map(|(made, margin)| (Holds::<T>::hold(dev, made), margin))
+            made.map(|(made, margin)| (ToResident::<T>::to_resident(dev, made), margin))
         })?;
         slot.fill(made);
         Ok(list!(margin = margin))
@@ -140,18 +142,18 @@ fn native_chol_drop(r: Robj, n: Robj, dropped: Robj, lower: Robj, out: Robj, how
 
 /// out = the handle of the same
 #[extendr]
-fn native_held_chol_drop(r: Robj, dropped: Robj, lower: Robj, out: Robj, how: Robj) -> Robj {
+fn native_resident_chol_drop(r: Robj, dropped: Robj, lower: Robj, out: Robj, how: Robj) -> Robj {
     reply(|| {
         let how = How::parse(&how)?;
         let (uplo, dropped) = (uplo(&lower)?, rows(&dropped)?);
         let slot = Slot::new(&out)?;
-        let r = held(&r)?;
+        let r = resident(&r)?;
         let size = smaller(r.shape().0, &dropped)?;
         let work = Work::cholesky_update(size, dropped.len(), Change::Up);
         let _shown = watch(&how, r, work);
-        let made = on_held!(&how, r, |dev, T, r| {
+        let made = on_resident!(&how, r, |dev, T, r| {
             update::rows::without_resident::<T, _>(dev, uplo, r, &dropped)
-                .map(|made| Holds::<T>::hold(dev, made))
+                .map(|made| ToResident::<T>::to_resident(dev, made))
         })?;
         slot.fill(made);
         Ok(())
@@ -193,17 +195,24 @@ fn native_chol_insert(
 
 /// out = the handle of the same
 #[extendr]
-fn native_held_chol_insert(r: Robj, at: Robj, x: Robj, lower: Robj, out: Robj, how: Robj) -> Robj {
+fn native_resident_chol_insert(
+    r: Robj,
+    at: Robj,
+    x: Robj,
+    lower: Robj,
+    out: Robj,
+    how: Robj,
+) -> Robj {
     reply(|| {
         let how = How::parse(&how)?;
         let (at, uplo) = (args::size(&at)?, uplo(&lower)?);
         let slot = Slot::new(&out)?;
-        let (r, x) = (held(&r)?, held(&x)?);
+        let (r, x) = (resident(&r)?, resident(&x)?);
         let (size, m) = x.shape();
         let _shown = watch(&how, r, Work::cholesky_update(size, m, Change::Down));
         let (made, margin) = on_pair!(&how, r, x, |dev, T, r, x| {
             update::rows::with_resident::<T, _>(dev, uplo, r, at, x)
-                .map(|(made, margin)| (Holds::<T>::hold(dev, made), margin))
+                .map(|(made, margin)| (ToResident::<T>::to_resident(dev, made), margin))
         })?;
         slot.fill(made);
         Ok(list!(margin = margin))
@@ -213,9 +222,9 @@ fn native_held_chol_insert(r: Robj, at: Robj, x: Robj, lower: Robj, out: Robj, h
 extendr_module! {
     mod cholesky_update;
     fn native_chol_update;
-    fn native_held_chol_update;
+    fn native_resident_chol_update;
     fn native_chol_drop;
-    fn native_held_chol_drop;
+    fn native_resident_chol_drop;
     fn native_chol_insert;
-    fn native_held_chol_insert;
+    fn native_resident_chol_insert;
 }

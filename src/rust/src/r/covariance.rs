@@ -12,9 +12,10 @@ use crate::cost::plan::device::COVARIANCE_ENTRIES;
 use crate::cost::work::Work;
 use crate::device::covariance::{scales, Correlation, Covariance, Points};
 use crate::r::args::{self, Out};
+use crate::r::handle::resident;
+use crate::r::on_resident::make_resident;
 use crate::r::operand::unknown;
 use crate::r::reply::{reply, show_progress};
-use crate::r::resident::{held, make_held};
 use crate::r::session::{note_fallback, set_last};
 use crate::r::target::{check_free, on_device, How};
 use crate::r::tile_writer::{writer, Writer};
@@ -101,7 +102,7 @@ fn native_covariance(
 /// out = the handle of the same, on the device and in the precision of `beside`
 #[extendr]
 #[allow(clippy::too_many_arguments)]
-fn native_held_covariance(
+fn native_resident_covariance(
     x: Robj,
     xdim: Robj,
     y: Robj,
@@ -121,7 +122,7 @@ fn native_held_covariance(
             .transpose()?;
         // Nothing is counted.
         let work = f64::INFINITY;
-        make_held!(&how, work, &out, held(&beside)?, |dev, T, _a| {
+        make_resident!(&how, work, &out, resident(&beside)?, |dev, T, _a| {
             matrix_resident::<T, _>(dev, &function.covariance, x, y)
         })
     })
@@ -189,6 +190,6 @@ fn native_tiles_covariance(
 extendr_module! {
     mod covariance;
     fn native_covariance;
-    fn native_held_covariance;
+    fn native_resident_covariance;
     fn native_tiles_covariance;
 }

@@ -11,8 +11,9 @@ use crate::algo::lp::solve::{Certificate, Options, Solution};
 use crate::base::error::{Error, Result};
 use crate::cost::work::Work;
 use crate::r::args;
+use crate::r::handle::resident;
+use crate::r::on_resident::{on_resident, watch};
 use crate::r::reply::reply;
-use crate::r::resident::{held, on_held, watch};
 use crate::r::sparse;
 use crate::r::target::How;
 
@@ -158,14 +159,14 @@ fn native_lp_sparse(
 
 /// The same with one that is on a device
 #[extendr]
-fn native_held_lp(x: Robj, parts: Robj, limits: Robj, how: Robj) -> Robj {
+fn native_resident_lp(x: Robj, parts: Robj, limits: Robj, how: Robj) -> Robj {
     reply(|| {
         let how = How::parse(&how)?;
         let parts = list_of(&parts);
-        let a = held(&x)?;
+        let a = resident(&x)?;
         let call = Call::new(&parts, a.shape(), &limits)?;
         let _shown = watch(&how, a, Work::linear_program(a.shape().0, a.shape().1));
-        on_held!(&how, a, |dev, T, a| {
+        on_resident!(&how, a, |dev, T, a| {
             solve_resident::<T, _>(dev, a, &call.problem(), &call.options)
         })
         .map(answer)
@@ -176,5 +177,5 @@ extendr_module! {
     mod lp_ipm;
     fn native_lp;
     fn native_lp_sparse;
-    fn native_held_lp;
+    fn native_resident_lp;
 }

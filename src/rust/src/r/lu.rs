@@ -10,8 +10,10 @@ use crate::base::error::Result;
 use crate::base::scalar::{widened, Scalar};
 use crate::cost::work::Work;
 use crate::r::args::{self, Out};
+use crate::r::handle::{resident, Slot};
+use crate::r::on_resident::{make_resident, on_resident, watch};
 use crate::r::reply::{positions, reply};
-use crate::r::resident::{held, make_held, on_held, watch, Holds, Slot};
+use crate::r::resident::ToResident;
 use crate::r::target::{on_device, How};
 
 /// A right-hand side of `n` rows: `NULL` stands for the identity.
@@ -136,17 +138,17 @@ fn native_determinant(x: Robj, n: Robj, how: Robj) -> Robj {
 
 /// out = the handle of L and U in one matrix
 #[extendr]
-fn native_held_lu(x: Robj, out: Robj, how: Robj) -> Robj {
+fn native_resident_lu(x: Robj, out: Robj, how: Robj) -> Robj {
     reply(|| {
         let how = How::parse(&how)?;
         let slot = Slot::new(&out)?;
-        let x = held(&x)?;
+        let x = resident(&x)?;
         let _shown = watch(&how, x, Work::lu(x.shape()));
-        let (made, info, diagonal, norm1) = on_held!(&how, x, |dev, T, x| {
+        let (made, info, diagonal, norm1) = on_resident!(&how, x, |dev, T, x| {
             let (f, info) = lu::factor_resident::<T, _>(dev, x)?;
             let diagonal = widened(&dev.diagonal(&f)?)?;
             let norm1 = Blas::<T>::norm1(dev, x)?;
-            Ok((Holds::<T>::hold(dev, f), info, diagonal, norm1))
+            Ok((ToResident::<T>::to_resident(dev, f), info, diagonal, norm1))
         })?;
         let rows = made.shape().0;
         slot.fill(made);
@@ -162,18 +164,18 @@ fn native_held_lu(x: Robj, out: Robj, how: Robj) -> Robj {
 
 /// out = the handle of a^-1 b, refused when a is singular to the tolerance; b may be NULL
 #[extendr]
-fn native_held_solve(a: Robj, b: Robj, tol: Robj, out: Robj, how: Robj) -> Robj {
+fn native_resident_solve(a: Robj, b: Robj, tol: Robj, out: Robj, how: Robj) -> Robj {
     reply(|| {
-        let (a, tol) = (held(&a)?, args::number(&tol)?);
+        let (a, tol) = (resident(&a)?, args::number(&tol)?);
         let n = a.shape().0;
         if b.is_null() {
-            return make_held!(&how, Work::solve(n, n, false), &out, a, |dev, T, a| {
+            return make_resident!(&how, Work::solve(n, n, false), &out, a, |dev, T, a| {
                 solve::solve_resident::<T, _>(dev, a, None, tol)
             });
         }
-        let b = held(&b)?;
+        let b = resident(&b)?;
         let work = Work::solve(n, b.shape().1, true);
-        make_held!(&how, work, &out, a, b, |dev, T, a, b| {
+        make_resident!(&how, work, &out, a, b, |dev, T, a, b| {
             solve::solve_resident::<T, _>(dev, a, Some(b), tol)
         })
     })
@@ -181,20 +183,20 @@ fn native_held_solve(a: Robj, b: Robj, tol: Robj, out: Robj, how: Robj) -> Robj 
 
 /// out = the handle of A^-1 b from the factors of A; b may be NULL
 #[extendr]
-fn native_held_lu_solve(lu_factor: Robj, ipiv: Robj, b: Robj, out: Robj, how: Robj) -> Robj {
+fn native_resident_lu_solve(lu_factor: Robj, ipiv: Robj, b: Robj, out: Robj, how: Robj) -> Robj {
     reply(|| {
-        let f = held(&lu_factor)?;
+        let f = resident(&lu_factor)?;
         let n = f.shape().1;
         let ipiv = args::transpositions(&ipiv, n)?;
         if b.is_null() {
             let work = Work::triangular(n, n, 2.0);
-            return make_held!(&how, work, &out, f, |dev, T, f| {
+            return make_resident!(&how, work, &out, f, |dev, T, f| {
                 lu::solve_resident::<T, _>(dev, f, &ipiv, None)
             });
         }
-        let b = held(&b)?;
+        let b = resident(&b)?;
         let work = Work::triangular(n, b.shape().1, 2.0);
-        make_held!(&how, work, &out, f, b, |dev, T, f, b| {
+        make_resident!(&how, work, &out, f, b, |dev, T, f, b| {
             lu::solve_resident::<T, _>(dev, f, &ipiv, Some(b))
         })
     })
@@ -202,11 +204,11 @@ fn native_held_lu_solve(lu_factor: Robj, ipiv: Robj, b: Robj, out: Robj, how: Ro
 
 /// The reciprocal condition number from the factors of A and A's 1-norm
 #[extendr]
-fn native_held_lu_rcond(lu_factor: Robj, anorm: Robj, how: Robj) -> Robj {
+fn native_resident_lu_rcond(lu_factor: Robj, anorm: Robj, how: Robj) -> Robj {
     reply(|| {
         let (how, anorm) = (How::parse(&how)?, args::number(&anorm)?);
-        let f = held(&lu_factor)?;
-        let rcond = on_held!(&how, f, |dev, T, a| {
+        let f = resident(&lu_factor)?;
+        let rcond = on_resident!(&how, f, |dev, T, a| {
             lu::rcond::<T, _>(dev, a, f.shape().1, anorm)
         })?;
         Ok(list!(rcond = rcond))
@@ -215,10 +217,10 @@ fn native_held_lu_rcond(lu_factor: Robj, anorm: Robj, how: Robj) -> Robj {
 
 extendr_module! {
     mod lu;
-    fn native_held_lu;
-    fn native_held_solve;
-    fn native_held_lu_solve;
-    fn native_held_lu_rcond;
+    fn native_resident_lu;
+    fn native_resident_solve;
+    fn native_resident_lu_solve;
+    fn native_resident_lu_rcond;
     fn native_lu;
     fn native_solve;
     fn native_lu_solve;

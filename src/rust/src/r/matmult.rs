@@ -7,8 +7,9 @@ use crate::base::matrix::Trans;
 use crate::base::scalar::Scalar;
 use crate::cost::work::Work;
 use crate::r::args::{self, Out};
+use crate::r::handle::resident;
+use crate::r::on_resident::make_resident;
 use crate::r::reply::reply;
-use crate::r::resident::{held, make_held};
 use crate::r::target::{on_device, How};
 
 /// How many terms the sums of a product of a matrix and its transpose have, and its order.
@@ -78,13 +79,13 @@ fn native_syrk(transposed: Robj, x: Robj, xdim: Robj, out: Robj, how: Robj) -> R
 
 /// out = the handle of op(x) op(y)
 #[extendr]
-fn native_held_gemm(ta: Robj, tb: Robj, x: Robj, y: Robj, out: Robj, how: Robj) -> Robj {
+fn native_resident_gemm(ta: Robj, tb: Robj, x: Robj, y: Robj, out: Robj, how: Robj) -> Robj {
     reply(|| {
         let (ta, tb) = (args::trans(&ta)?, args::trans(&tb)?);
-        let (x, y) = (held(&x)?, held(&y)?);
+        let (x, y) = (resident(&x)?, resident(&y)?);
         let ((m, k), (_, n)) = (ta.shape(x.shape()), tb.shape(y.shape()));
         let work = Work::product(m, n, k);
-        make_held!(&how, work, &out, x, y, |dev, T, x, y| {
+        make_resident!(&how, work, &out, x, y, |dev, T, x, y| {
             matmult::product_resident::<T, _>(dev, (ta, x), (tb, y))
         })
     })
@@ -92,12 +93,12 @@ fn native_held_gemm(ta: Robj, tb: Robj, x: Robj, y: Robj, out: Robj, how: Robj) 
 
 /// out = the handle of x'x or xx'
 #[extendr]
-fn native_held_syrk(transposed: Robj, x: Robj, out: Robj, how: Robj) -> Robj {
+fn native_resident_syrk(transposed: Robj, x: Robj, out: Robj, how: Robj) -> Robj {
     reply(|| {
         let transposed = args::trans(&transposed)?;
-        let x = held(&x)?;
+        let x = resident(&x)?;
         let (k, n) = sums(transposed, x.shape());
-        make_held!(&how, Work::crossprod(n, k), &out, x, |dev, T, x| {
+        make_resident!(&how, Work::crossprod(n, k), &out, x, |dev, T, x| {
             matmult::self_product_resident::<T, _>(dev, transposed, x)
         })
     })
@@ -107,6 +108,6 @@ extendr_module! {
     mod matmult;
     fn native_gemm;
     fn native_syrk;
-    fn native_held_gemm;
-    fn native_held_syrk;
+    fn native_resident_gemm;
+    fn native_resident_syrk;
 }

@@ -10,7 +10,7 @@ use crate::base::processor::Processor;
 use crate::cost::footprint::{largest, Task};
 use crate::r::args;
 use crate::r::reply::{reply, reply_even_if_short};
-use crate::r::session::in_between;
+use crate::r::session::is_reentrant;
 use crate::r::target::How;
 
 /// One row of `gpu_mem()`: bytes, NaN where they are not known.
@@ -100,7 +100,7 @@ fn native_free_memory() -> Robj {
 fn native_gpu_release() -> Robj {
     reply_even_if_short(|| {
         // The workspace of a call that this one came in between is no surplus.
-        if !in_between() {
+        if !is_reentrant() {
             let mut done = Ok(());
             for gpu in CudaDevice::opened() {
                 // Each of them, whatever becomes of another.

@@ -9,22 +9,24 @@ use crate::base::matrix::Part;
 use crate::base::scalar::{widened, Scalar};
 use crate::device::elementwise::{Elementwise, Index};
 use crate::r::args;
-use crate::r::operand::{bring, unknown, Finds, Value};
+use crate::r::handle::{resident, Slot};
+use crate::r::on_resident::on_resident;
+use crate::r::operand::{bring, unknown, Value};
 use crate::r::reply::reply;
-use crate::r::resident::{held, on_held, Holds, Slot};
+use crate::r::resident::ToResident;
 use crate::r::target::How;
 
 /// out = the handle of the transpose
 #[extendr]
-fn native_held_transpose(x: Robj, out: Robj, how: Robj) -> Robj {
+fn native_resident_transpose(x: Robj, out: Robj, how: Robj) -> Robj {
     reply(|| {
         let how = How::parse(&how)?;
         let slot = Slot::new(&out)?;
-        let out = on_held!(&how, held(&x)?, |dev, T, a| {
+        let out = on_resident!(&how, resident(&x)?, |dev, T, a| {
             let (m, n) = Memory::<T>::shape(dev, a);
             let mut out = Elementwise::<T>::blank(dev, n, m)?;
             dev.transpose(a, &mut out)?;
-            Ok::<_, Error>(Holds::<T>::hold(dev, out))
+            Ok::<_, Error>(ToResident::<T>::to_resident(dev, out))
         })?;
         slot.fill(out);
         Ok(())
@@ -33,10 +35,10 @@ fn native_held_transpose(x: Robj, out: Robj, how: Robj) -> Robj {
 
 /// The diagonal
 #[extendr]
-fn native_held_diagonal(x: Robj, how: Robj) -> Robj {
+fn native_resident_diagonal(x: Robj, how: Robj) -> Robj {
     reply(|| {
         let how = How::parse(&how)?;
-        let values = on_held!(&how, held(&x)?, |dev, T, a| {
+        let values = on_resident!(&how, resident(&x)?, |dev, T, a| {
             widened(&Blas::<T>::diagonal(dev, a)?)
         })?;
         Ok(list!(values = values))
@@ -45,15 +47,15 @@ fn native_held_diagonal(x: Robj, how: Robj) -> Robj {
 
 /// out = the handle of x with another diagonal
 #[extendr]
-fn native_held_set_diagonal(x: Robj, values: Robj, out: Robj, how: Robj) -> Robj {
+fn native_resident_set_diagonal(x: Robj, values: Robj, out: Robj, how: Robj) -> Robj {
     reply(|| {
         let how = How::parse(&how)?;
         let slot = Slot::new(&out)?;
         let values = args::doubles(&values)?;
-        let out = on_held!(&how, held(&x)?, |dev, T, a| {
+        let out = on_resident!(&how, resident(&x)?, |dev, T, a| {
             let mut out = Memory::<T>::duplicate(dev, a, Part::All)?;
             dev.set_diagonal(&T::borrow_host(values)?, &mut out)?;
-            Ok::<_, Error>(Holds::<T>::hold(dev, out))
+            Ok::<_, Error>(ToResident::<T>::to_resident(dev, out))
         })?;
         slot.fill(out);
         Ok(())
@@ -91,7 +93,7 @@ impl Places {
 
 /// out = the handle of the rows and columns named, NA where there is none
 #[extendr]
-fn native_held_gather(
+fn native_resident_gather(
     x: Robj,
     rows: Robj,
     cols: Robj,
@@ -104,7 +106,7 @@ fn native_held_gather(
         let slot = Slot::new(&out)?;
         let (rows, cols) = (Places::new(&rows)?, Places::new(&cols)?);
         let missing = args::number(&missing)?;
-        let out = on_held!(&how, held(&x)?, |dev, T, a| {
+        let out = on_resident!(&how, resident(&x)?, |dev, T, a| {
             let (m, n) = Memory::<T>::shape(dev, a);
             let mut out = Elementwise::<T>::blank(dev, rows.count(m), cols.count(n))?;
             dev.gather(
@@ -114,20 +116,23 @@ fn native_held_gather(
                 a,
                 &mut out,
             )?;
-            Ok::<_, Error>(Holds::<T>::hold(dev, out))
+            Ok::<_, Error>(ToResident::<T>::to_resident(dev, out))
         })?;
         slot.fill(out);
         Ok(())
     })
 }
 
-fn scatter_there<T: Scalar, D: Finds<T>>(
+fn scatter_operand<T: Scalar, D: Elementwise<T>>(
     dev: &D,
     (rows, cols): (Index, Index),
     shape: (usize, usize),
     value: &Value,
     out: &mut D::Mat<'static>,
-) -> Result<()> {
+) -> Result<()>
+where
+    D::Mat<'static>: 'static,
+{
     let value = bring::<T, D>(dev, value)?;
     let fits = |a: &D::Mat<'static>| dev.shape(a) == shape;
     dev.scatter(rows, cols, shape, value.operand(fits), out)
@@ -135,32 +140,39 @@ fn scatter_there<T: Scalar, D: Finds<T>>(
 
 /// out = the handle of x with other values in the rows and columns named, each at most once
 #[extendr]
-fn native_held_scatter(x: Robj, rows: Robj, cols: Robj, value: Robj, out: Robj, how: Robj) -> Robj {
+fn native_resident_scatter(
+    x: Robj,
+    rows: Robj,
+    cols: Robj,
+    value: Robj,
+    out: Robj,
+    how: Robj,
+) -> Robj {
     reply(|| {
         let how = How::parse(&how)?;
         let slot = Slot::new(&out)?;
         let (rows, cols) = (Places::new(&rows)?, Places::new(&cols)?);
         let value = Value::new(&value)?;
-        let out = on_held!(&how, held(&x)?, |dev, T, a| {
+        let out = on_resident!(&how, resident(&x)?, |dev, T, a| {
             let (m, n) = Memory::<T>::shape(dev, a);
             let shape = (rows.count(m), cols.count(n));
             let mut out = Memory::<T>::duplicate(dev, a, Part::All)?;
             let index = (rows.index(), cols.index());
-            scatter_there::<T, _>(dev, index, shape, &value, &mut out)?;
-            Ok::<_, Error>(Holds::<T>::hold(dev, out))
+            scatter_operand::<T, _>(dev, index, shape, &value, &mut out)?;
+            Ok::<_, Error>(ToResident::<T>::to_resident(dev, out))
         })?;
         slot.fill(out);
         Ok(())
     })
 }
 
-/// out = the handle of a matrix of extents `dim` that is made of parts: `values[k]` fills
-/// `extents[, k]` rows and columns after `starts[, k]`. One of the values at least is a handle
+/// out = the handle of a matrix of dimensions `dim` made of parts: `values[k]` fills
+/// `shapes[, k]` rows and columns after `starts[, k]`. One of the values at least is a handle
 #[extendr]
-fn native_held_bind(
+fn native_resident_bind(
     values: Robj,
     starts: Robj,
-    extents: Robj,
+    shapes: Robj,
     dim: Robj,
     out: Robj,
     how: Robj,
@@ -172,21 +184,21 @@ fn native_held_bind(
         let list = values.as_list().ok_or_else(|| unknown("list of parts"))?;
         let values: Vec<Robj> = list.values().collect();
         let parts = values.iter().map(Value::new).collect::<Result<Vec<_>>>()?;
-        let (starts, extents) = (args::pairs(&starts)?, args::pairs(&extents)?);
-        if starts.len() != parts.len() || extents.len() != parts.len() {
+        let (starts, shapes) = (args::pairs(&starts)?, args::pairs(&shapes)?);
+        if starts.len() != parts.len() || shapes.len() != parts.len() {
             return Err(unknown("number of parts"));
         }
         let first = parts
             .iter()
-            .find_map(Value::held)
+            .find_map(Value::resident)
             .ok_or_else(|| unknown("list of parts"))?;
-        let out = on_held!(&how, first, |dev, T, _a| {
+        let out = on_resident!(&how, first, |dev, T, _a| {
             let mut out = Elementwise::<T>::blank(dev, m, n)?;
-            for (part, (at, shape)) in parts.iter().zip(starts.iter().zip(&extents)) {
+            for (part, (at, shape)) in parts.iter().zip(starts.iter().zip(&shapes)) {
                 let index = (Index::From(at.0), Index::From(at.1));
-                scatter_there::<T, _>(dev, index, *shape, part, &mut out)?;
+                scatter_operand::<T, _>(dev, index, *shape, part, &mut out)?;
             }
-            Ok::<_, Error>(Holds::<T>::hold(dev, out))
+            Ok::<_, Error>(ToResident::<T>::to_resident(dev, out))
         })?;
         slot.fill(out);
         Ok(())
@@ -195,10 +207,10 @@ fn native_held_bind(
 
 extendr_module! {
     mod movement;
-    fn native_held_transpose;
-    fn native_held_diagonal;
-    fn native_held_set_diagonal;
-    fn native_held_gather;
-    fn native_held_scatter;
-    fn native_held_bind;
+    fn native_resident_transpose;
+    fn native_resident_diagonal;
+    fn native_resident_set_diagonal;
+    fn native_resident_gather;
+    fn native_resident_scatter;
+    fn native_resident_bind;
 }

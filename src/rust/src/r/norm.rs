@@ -6,8 +6,9 @@ use extendr_api::prelude::*;
 
 use crate::backend::cpu::CpuDevice;
 use crate::r::args;
+use crate::r::handle::resident;
+use crate::r::on_resident::on_resident;
 use crate::r::reply::reply;
-use crate::r::resident::{held, on_held};
 use crate::r::target::How;
 
 /// The largest sum of absolute values in a column: finite only if every entry is
@@ -25,10 +26,10 @@ fn native_norm1(x: Robj, xdim: Robj, how: Robj) -> Robj {
 /// Whether all entries behind a handle are finite; the norms of columns decide where only their
 /// sums are not
 #[extendr]
-fn native_held_finite(x: Robj, how: Robj) -> Robj {
+fn native_resident_finite(x: Robj, how: Robj) -> Robj {
     reply(|| {
         let how = How::parse(&how)?;
-        let finite = on_held!(&how, held(&x)?, |dev, T, a| {
+        let finite = on_resident!(&how, resident(&x)?, |dev, T, a| {
             let sums = Blas::<T>::norm1(dev, a)?.is_finite();
             Ok(sums
                 || Blas::<T>::column_norms(dev, a)?
@@ -42,5 +43,5 @@ fn native_held_finite(x: Robj, how: Robj) -> Robj {
 extendr_module! {
     mod norm;
     fn native_norm1;
-    fn native_held_finite;
+    fn native_resident_finite;
 }

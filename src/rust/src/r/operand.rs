@@ -1,31 +1,16 @@
-//! Operands beside a `gpu_matrix`: handles of others, and double vectors that repeat.
+//! Operands of routines with a `gpu_matrix`: handles of others, and double vectors that repeat.
 
 use extendr_api::prelude::*;
 
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Part;
 use crate::base::scalar::Scalar;
-use crate::device::elementwise::{Elementwise, Operand};
+use crate::device::elementwise::Operand;
+use crate::device::memory::Memory;
 use crate::r::args;
-use crate::r::resident::{apart, held, Held, Holds};
-
-/// Finds a matrix of the device again.
-pub trait Finds<T: Scalar>: Elementwise<T> + Holds<T> {
-    /// `None` where the matrix is on another device or of another precision.
-    fn find<'h>(&self, held: &'h Held) -> Option<&'h Self::Mat<'static>>;
-}
-
-impl<T: Scalar, D: Elementwise<T> + Holds<T>> Finds<T> for D
-where
-    D::Mat<'static>: 'static,
-{
-    fn find<'h>(&self, held: &'h Held) -> Option<&'h Self::Mat<'static>> {
-        (held.target() == self.processor())
-            .then_some(held)?
-            .matrix(self)
-            .ok()
-    }
-}
+use crate::r::handle::resident;
+use crate::r::on_resident::different_devices;
+use crate::r::resident::ResidentMatrix;
 
 pub fn unknown(what: &str) -> Error {
     Error::Internal {
@@ -33,9 +18,9 @@ pub fn unknown(what: &str) -> Error {
     }
 }
 
-/// An argument that a matrix stands beside.
+/// An operand as R passes it.
 pub enum Value<'v> {
-    Held(&'v Held),
+    Resident(&'v ResidentMatrix),
     Number(f64),
     Values(&'v [f64]),
 }
@@ -43,7 +28,7 @@ pub enum Value<'v> {
 impl<'v> Value<'v> {
     pub fn new(x: &'v Robj) -> Result<Self> {
         if x.rtype() != Rtype::Doubles {
-            return Ok(Value::Held(held(x)?));
+            return Ok(Value::Resident(resident(x)?));
         }
         Ok(match args::doubles(x)? {
             [x] => Value::Number(*x),
@@ -51,44 +36,66 @@ impl<'v> Value<'v> {
         })
     }
 
-    pub fn held(&self) -> Option<&'v Held> {
+    pub fn resident(&self) -> Option<&'v ResidentMatrix> {
         match self {
-            Value::Held(a) => Some(a),
+            Value::Resident(a) => Some(a),
             _ => None,
         }
     }
 }
 
-/// The same where it can be computed with.
-pub enum There<'v, M> {
+/// An operand on the device.
+pub enum DeviceOperand<'v, M> {
     Matrix(&'v M),
     Number(f64),
     Loaded(M),
 }
 
-pub fn bring<'v, T: Scalar, D: Finds<T>>(
+/// The matrix of the device, where it is there in this precision.
+fn matrix_on<'a, T: Scalar, D: Memory<T>>(
+    dev: &D,
+    a: &'a ResidentMatrix,
+) -> Result<&'a D::Mat<'static>>
+where
+    D::Mat<'static>: 'static,
+{
+    if a.target() != dev.processor() {
+        return Err(different_devices());
+    }
+    a.matrix(dev).map_err(|_| different_devices())
+}
+
+/// The operand for a computation on this device; a double vector is copied to it.
+///
+/// # Errors
+/// A resident matrix is on another device, or of another precision.
+pub fn bring<'v, T: Scalar, D: Memory<T>>(
     dev: &D,
     x: &Value<'v>,
-) -> Result<There<'v, D::Mat<'static>>> {
+) -> Result<DeviceOperand<'v, D::Mat<'static>>>
+where
+    D::Mat<'static>: 'static,
+{
     Ok(match x {
-        Value::Held(a) => There::Matrix(dev.find(a).ok_or_else(apart)?),
-        Value::Number(x) => There::Number(*x),
+        Value::Resident(a) => DeviceOperand::Matrix(matrix_on(dev, a)?),
+        Value::Number(x) => DeviceOperand::Number(*x),
         Value::Values(values) => {
             let values = T::borrow_host(values)?;
             let column = args::view(&values, (values.len(), 1));
-            There::Loaded(dev.load_temporary(column, Part::All)?)
+            DeviceOperand::Loaded(dev.load_temporary(column, Part::All)?)
         }
     })
 }
 
-impl<M> There<'_, M> {
-    /// A matrix of the result's shape is taken as it is; all others repeat.
+impl<M> DeviceOperand<'_, M> {
+    /// The operand of a computation by entries: a matrix that fits as a matrix; all others
+    /// repeat.
     pub fn operand(&self, fits: impl Fn(&M) -> bool) -> Operand<'_, M> {
         match self {
-            There::Matrix(a) if fits(a) => Operand::Matrix(a),
-            There::Matrix(a) => Operand::Recycled(a),
-            There::Number(x) => Operand::Number(*x),
-            There::Loaded(a) => Operand::Recycled(a),
+            DeviceOperand::Matrix(a) if fits(a) => Operand::Matrix(a),
+            DeviceOperand::Matrix(a) => Operand::Recycled(a),
+            DeviceOperand::Number(x) => Operand::Number(*x),
+            DeviceOperand::Loaded(a) => Operand::Recycled(a),
         }
     }
 }

@@ -11,9 +11,9 @@ use crate::algo::systems::solve::{solve, work, HostOperator};
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Uplo;
 use crate::r::args::{self, Out};
+use crate::r::on_resident::{on_pair, on_resident, watch};
 use crate::r::pcg_operands::{AnyMatrix, AnyPreconditioner};
 use crate::r::reply::reply;
-use crate::r::resident::{on_held, on_pair, watch};
 use crate::r::session::{last, set_last};
 use crate::r::target::How;
 
@@ -30,14 +30,14 @@ fn dispatch(s: &Systems, how: &How, a: &AnyMatrix, m: &AnyPreconditioner) -> Res
         (Some(a), None) => {
             let _shown = watch(how, a, work(s.n));
             let m = m.given(s.n)?;
-            on_held!(how, a, |dev, T, a| dense::solve_resident::<T, _>(
+            on_resident!(how, a, |dev, T, a| dense::solve_resident::<T, _>(
                 s, dev, a, &m
             ))
         }
         (None, Some(factor)) => {
             let a = HostOperator::new(s, a.matrix(s.n)?)?;
             let _shown = watch(how, factor, work(s.n));
-            on_held!(how, factor, |dev, T, f| {
+            on_resident!(how, factor, |dev, T, f| {
                 dense::solve_operator_with::<T, _>(s, dev, a.operator(), f)
             })
         }

@@ -11,7 +11,8 @@ use crate::algo::systems::problem::{Given, Matrix};
 use crate::base::error::{Error, Result};
 use crate::r::args;
 use crate::r::callback::Callback;
-use crate::r::resident::{held, Held, Pin};
+use crate::r::handle::{resident, Pin};
+use crate::r::resident::ResidentMatrix;
 use crate::r::sparse;
 
 pub enum AnyMatrix {
@@ -79,9 +80,9 @@ impl AnyMatrix {
     }
 
     /// What is behind the handle, if it is one.
-    pub fn resident(&self) -> Result<Option<&Held>> {
+    pub fn resident(&self) -> Result<Option<&ResidentMatrix>> {
         match self {
-            AnyMatrix::Resident(x) => held(x).map(Some),
+            AnyMatrix::Resident(x) => resident(x).map(Some),
             _ => Ok(None),
         }
     }
@@ -140,9 +141,9 @@ impl AnyPreconditioner {
     }
 
     /// As [`AnyMatrix::resident`].
-    pub fn resident(&self) -> Result<Option<&Held>> {
+    pub fn resident(&self) -> Result<Option<&ResidentMatrix>> {
         match self {
-            AnyPreconditioner::Resident(x) => held(x).map(Some),
+            AnyPreconditioner::Resident(x) => resident(x).map(Some),
             _ => Ok(None),
         }
     }

@@ -13,7 +13,7 @@ use crate::base::interrupt;
 use crate::base::progress::Report;
 use crate::base::reserve;
 use crate::cost::plan::call::{self, CallPlan};
-use crate::r::session::{in_between, in_r, take_failure};
+use crate::r::session::{in_r, is_reentrant, take_failure};
 
 extern "C" {
     /// 1 when the user asked R to stop. In `entrypoint.c`; jumps nowhere.
@@ -108,7 +108,7 @@ fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
 pub fn reply<A: Answer>(routine: impl FnOnce() -> Result<A>) -> Robj {
     reply_even_if_short(|| {
         // What runs in the middle of another call may not say that memory is plenty again.
-        if !in_between() {
+        if !is_reentrant() {
             reserve::renew().or_else(|_| {
                 base::accounting::relieve(Search::Full);
                 reserve::renew()
@@ -133,7 +133,7 @@ pub fn reply_even_if_short<A: Answer>(routine: impl FnOnce() -> Result<A>) -> Ro
         Err(e) => failure(&e),
     };
     // The next call allocates before it comes here, for its arguments.
-    if !in_between() {
+    if !is_reentrant() {
         let _ = reserve::renew();
     }
     let answer = match call::take() {

@@ -6,8 +6,9 @@ use extendr_api::prelude::*;
 
 use crate::base::error::{Error, Result};
 use crate::r::args::Out;
+use crate::r::handle::resident;
+use crate::r::on_resident::on_resident;
 use crate::r::reply::reply;
-use crate::r::resident::{held, on_held};
 use crate::r::target::How;
 use crate::r::tile_matrix::path;
 use crate::saved::head::Head;
@@ -16,14 +17,14 @@ use crate::tiles::{check_regular, PlainFile};
 
 /// Writes a new file with a matrix and these bytes about it
 #[extendr]
-fn native_held_save(x: Robj, description: Robj, file: Robj, how: Robj) -> Robj {
+fn native_resident_save(x: Robj, description: Robj, file: Robj, how: Robj) -> Robj {
     reply(|| {
         let how = How::parse(&how)?;
         let file = Path::new(path(&file)?);
         let description = description.as_raw_slice().ok_or_else(|| Error::Internal {
             what: "a native routine was called without bytes".to_owned(),
         })?;
-        on_held!(&how, held(&x)?, |dev, T, a| {
+        on_resident!(&how, resident(&x)?, |dev, T, a| {
             values::write::<T, _>(dev, a, description, file)
         })
     })
@@ -44,7 +45,7 @@ fn open(file: &Robj) -> Result<(PlainFile, Head)> {
     Ok((file, head))
 }
 
-/// What comes before the values in a file of `native_held_save`
+/// What comes before the values in a file of `native_resident_save`
 #[extendr]
 fn native_saved_head(file: Robj) -> Robj {
     reply(|| {
@@ -89,7 +90,7 @@ fn native_file_check(file: Robj) -> Robj {
 
 extendr_module! {
     mod save;
-    fn native_held_save;
+    fn native_resident_save;
     fn native_saved_kind;
     fn native_saved_head;
     fn native_saved_values;

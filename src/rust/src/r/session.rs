@@ -26,7 +26,7 @@ pub fn in_r<V>(call: impl FnOnce() -> V) -> V {
 /// Whether the native routine that runs was called in the middle of another one, by R code of a
 /// finalizer or of an event handler. Such code finds the other routine's operands, the GPU's
 /// streams and the threads of the pool in use.
-pub fn in_between() -> bool {
+pub fn is_reentrant() -> bool {
     IN_R.get()
 }
 

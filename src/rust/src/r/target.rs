@@ -16,7 +16,7 @@ use crate::cost::plan::device::{Choice, DeviceRequest, DeviceSettings, Hardware,
 use crate::cost::work::{Verb, Work};
 use crate::device::async_copy::AsyncCopy;
 use crate::r::args;
-use crate::r::session::in_between;
+use crate::r::session::is_reentrant;
 
 /// R's `how`: `c(device, single, threads, min_flops, delay, gpu_memory, devices, verbose,
 /// breakeven)`, made by `settings.c`.
@@ -70,7 +70,7 @@ impl How {
             return Err(without_settings());
         };
         // The threads of the pool may all wait for the call that this one came in between.
-        let threads = if in_between() { 1 } else { threads as usize };
+        let threads = if is_reentrant() { 1 } else { threads as usize };
         crate::base::threads::want(threads);
         let mut breakeven = [f64::NAN; Verb::NAMED.len()];
         breakeven
@@ -95,7 +95,7 @@ impl How {
             delay,
             gpu_memory,
             // What a function does that another call calls is part of that call.
-            verbose: verbose != 0.0 && !in_between(),
+            verbose: verbose != 0.0 && !is_reentrant(),
         })
     }
 
@@ -205,7 +205,7 @@ pub fn tell_memory<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
 
 /// An error where a GPU is in use by the call that this one came in between.
 pub fn check_free(target: Processor) -> Result<()> {
-    if target == Processor::Cpu || !in_between() {
+    if target == Processor::Cpu || !is_reentrant() {
         return Ok(());
     }
     Err(Error::DeviceUnavailable {

@@ -8,8 +8,9 @@ use crate::base::matrix::Uplo;
 use crate::base::scalar::Scalar;
 use crate::cost::work::Work;
 use crate::r::args::{self, Out};
+use crate::r::handle::resident;
+use crate::r::on_resident::make_resident;
 use crate::r::reply::reply;
-use crate::r::resident::{held, make_held};
 use crate::r::target::{on_device, How};
 
 fn uplo(upper: &Robj) -> Result<Uplo> {
@@ -63,7 +64,7 @@ fn native_backsolve(
 
 /// out = the handle of `op(r[1:k, 1:k])^-1 x[1:k, ]`
 #[extendr]
-fn native_held_backsolve(
+fn native_resident_backsolve(
     r: Robj,
     k: Robj,
     x: Robj,
@@ -74,10 +75,10 @@ fn native_held_backsolve(
 ) -> Robj {
     reply(|| {
         let (uplo, trans, k) = (uplo(&upper)?, args::trans(&trans)?, args::size(&k)?);
-        let (r, x) = (held(&r)?, held(&x)?);
+        let (r, x) = (resident(&r)?, resident(&x)?);
         check_order(k, r.shape(), x.shape())?;
         let work = Work::triangular(k, x.shape().1, 1.0);
-        make_held!(&how, work, &out, r, x, |dev, T, r, x| {
+        make_resident!(&how, work, &out, r, x, |dev, T, r, x| {
             triangular::solve_resident::<T, _>(dev, uplo, trans, k, r, x)
         })
     })
@@ -86,5 +87,5 @@ fn native_held_backsolve(
 extendr_module! {
     mod triangular;
     fn native_backsolve;
-    fn native_held_backsolve;
+    fn native_resident_backsolve;
 }

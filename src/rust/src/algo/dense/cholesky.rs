@@ -4,16 +4,18 @@
 //! Computations, 4th ed., sections 4.2 and 10.5 (pivoting); LAPACK `potrf`, `pstrf`, `potri`.
 
 use crate::algo::dense::host_to_host;
+use crate::device::batched::Batched;
+use crate::device::lapack::Lapack;
+use crate::device::streamed::Streamed;
 use faer::{MatMut, MatRef};
 
 use crate::base::error::{Error, Result};
 use crate::base::matrix::{Part, Uplo};
 use crate::base::scalar::{narrow, try_zeroed, widen, Scalar};
-use crate::device::dense::Device;
 use crate::device::lapack::PivotedCholesky;
 
 /// The upper factor in `out`, zero below the diagonal.
-pub fn factor<T: Scalar, D: Device<T>>(
+pub fn factor<T: Scalar, D: Streamed<T>>(
     dev: &D,
     x: MatRef<'_, T>,
     out: MatMut<'_, T>,
@@ -22,7 +24,7 @@ pub fn factor<T: Scalar, D: Device<T>>(
 }
 
 /// As [`factor`], of a matrix on the device.
-pub fn factor_resident<T: Scalar, D: Device<T>>(
+pub fn factor_resident<T: Scalar, D: Lapack<T>>(
     dev: &D,
     x: &D::Mat<'_>,
 ) -> Result<D::Mat<'static>> {
@@ -33,7 +35,7 @@ pub fn factor_resident<T: Scalar, D: Device<T>>(
 
 /// The upper factors of the square matrices that stand side by side in `x`, in `out`, zero below
 /// the diagonals.
-pub fn factor_batch<T: Scalar, D: Device<T>>(
+pub fn factor_batch<T: Scalar, D: Batched<T>>(
     dev: &D,
     x: MatRef<'_, T>,
     out: MatMut<'_, T>,
@@ -55,7 +57,7 @@ pub fn factor_batch<T: Scalar, D: Device<T>>(
 
 /// As [`factor_batch`], for matrices of order `n` in R's doubles that lie apart, each with a place
 /// for its factor.
-pub fn factor_list<T: Scalar, D: Device<T>>(
+pub fn factor_list<T: Scalar, D: Batched<T> + Streamed<T>>(
     dev: &D,
     n: usize,
     xs: &[&[f64]],
@@ -101,14 +103,14 @@ fn each_bytes<T>(n: usize) -> usize {
 }
 
 /// How many of `count` matrices of order `n` to bring to the device at once, at least 1.
-fn together<T: Scalar, D: Device<T>>(dev: &D, n: usize, count: usize) -> Result<usize> {
+fn together<T: Scalar, D: Batched<T>>(dev: &D, n: usize, count: usize) -> Result<usize> {
     let each = each_bytes::<T>(n);
     Ok((dev.batch_bytes(each.saturating_mul(count))? / each).max(1))
 }
 
 /// The upper factor of `P'AP` in `out`, zero below the diagonal. At rank `r < n` the trailing
 /// block of order `n - r` is what elimination had left of A there.
-pub fn factor_pivoted<T: Scalar, D: Device<T>>(
+pub fn factor_pivoted<T: Scalar, D: Lapack<T>>(
     dev: &D,
     x: MatRef<'_, T>,
     tol: f64,
@@ -121,7 +123,7 @@ pub fn factor_pivoted<T: Scalar, D: Device<T>>(
 }
 
 /// `(R'R)^-1` in `out`, from the leading `out.nrows()` columns and rows of R.
-pub fn inverse<T: Scalar, D: Device<T>>(
+pub fn inverse<T: Scalar, D: Lapack<T>>(
     dev: &D,
     r: MatRef<'_, T>,
     out: MatMut<'_, T>,
@@ -136,7 +138,7 @@ pub fn inverse<T: Scalar, D: Device<T>>(
 }
 
 /// As [`inverse`], from the leading `n` columns and rows of a matrix on the device.
-pub fn inverse_resident<T: Scalar, D: Device<T>>(
+pub fn inverse_resident<T: Scalar, D: Lapack<T>>(
     dev: &D,
     r: &D::Mat<'_>,
     n: usize,

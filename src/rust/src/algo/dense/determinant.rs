@@ -1,15 +1,15 @@
 //! Determinants from the LU factorization.
 
+use crate::device::lapack::Lapack;
 use faer::MatRef;
 
 use crate::base::error::Result;
 use crate::base::matrix::Part;
 use crate::base::scalar::Scalar;
-use crate::device::dense::Device;
 
 /// `log |det(x)|` and the sign of `det(x)`; `(-Inf, 1)` when x is exactly singular, `(0, 1)` at
 /// order 0.
-pub fn log_determinant<T: Scalar, D: Device<T>>(dev: &D, x: MatRef<'_, T>) -> Result<(f64, i32)> {
+pub fn log_determinant<T: Scalar, D: Lapack<T>>(dev: &D, x: MatRef<'_, T>) -> Result<(f64, i32)> {
     let mut a = dev.load_temporary(x, Part::All)?;
     let info = dev.getrf(&mut a)?;
     if info.zero.is_some() {

@@ -3,6 +3,8 @@
 //! With `x P = Q R` and rank k: effects `Q'y`, coefficients `R_k^-1 (Q'y)[0..k]` in pivoted order,
 //! residuals `Q (0, (Q'y)[k..])`. Q is applied, never formed. LINPACK `dqrls`.
 
+use crate::device::batched::Batched;
+use crate::device::lapack::Lapack;
 use std::ops::Range;
 
 use faer::prelude::*;
@@ -13,7 +15,6 @@ use crate::base::error::Result;
 use crate::base::matrix::{Diag, Part, Side, Trans, Uplo};
 use crate::base::scalar::{narrow, try_zeroed, Scalar};
 use crate::device::batched::{ProblemShape, Problems, Ranks};
-use crate::device::dense::Device;
 
 /// Where the parts of a fit go: `qr` as x; `effects` and `residuals` as y; `coefficients` of
 /// `ncol(x)` rows, zero beyond the rank.
@@ -25,7 +26,7 @@ pub struct Fit<'a, T> {
 }
 
 /// Fits every column of `y`.
-pub fn fit<T: Scalar, D: Device<T>>(
+pub fn fit<T: Scalar, D: Lapack<T>>(
     dev: &D,
     x: MatRef<'_, T>,
     y: MatRef<'_, T>,
@@ -107,7 +108,7 @@ impl Fits<'_> {
 }
 
 /// Fits `count` problems of one shape, whose matrices stand one after the other in `x` and `y`.
-pub fn fit_batch<T: Scalar, D: Device<T>>(
+pub fn fit_batch<T: Scalar, D: Lapack<T> + Batched<T>>(
     dev: &D,
     shape: ProblemShape,
     count: usize,
@@ -152,7 +153,7 @@ fn place<T>(data: &mut [T], rows: usize, cols: usize) -> MatMut<'_, T> {
     MatMut::from_column_major_slice_mut(data, rows, cols)
 }
 
-fn solve_together<T: Scalar, D: Device<T>>(
+fn solve_together<T: Scalar, D: Batched<T>>(
     dev: &D,
     shape: ProblemShape,
     count: usize,
@@ -186,7 +187,7 @@ fn solve_together<T: Scalar, D: Device<T>>(
     })
 }
 
-fn solve_alone<T: Scalar, D: Device<T>>(
+fn solve_alone<T: Scalar, D: Lapack<T>>(
     dev: &D,
     shape: ProblemShape,
     (x, y): (&[T], &[T]),

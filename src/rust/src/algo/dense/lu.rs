@@ -3,17 +3,19 @@
 //! Golub & Van Loan, 4th ed., section 3.4; LAPACK `getrf`, `getrs`, `gecon`.
 
 use crate::algo::dense::host_to_host;
+use crate::device::blas::Blas;
+use crate::device::lapack::Lapack;
+use crate::device::streamed::Streamed;
 use faer::{MatMut, MatRef};
 
 use crate::algo::dense::condition;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::{Diag, Part, Side, Trans, Uplo};
 use crate::base::scalar::{try_zeroed, Scalar};
-use crate::device::dense::Device;
 use crate::device::lapack::LuInfo;
 
 /// The factors in `out`: L with its unit diagonal left out below, U on and above the diagonal.
-pub fn factor<T: Scalar, D: Device<T>>(
+pub fn factor<T: Scalar, D: Streamed<T>>(
     dev: &D,
     x: MatRef<'_, T>,
     out: MatMut<'_, T>,
@@ -22,7 +24,7 @@ pub fn factor<T: Scalar, D: Device<T>>(
 }
 
 /// As [`factor`], and `||x||_1`.
-pub fn factor_and_norm<T: Scalar, D: Device<T>>(
+pub fn factor_and_norm<T: Scalar, D: Streamed<T>>(
     dev: &D,
     x: MatRef<'_, T>,
     out: MatMut<'_, T>,
@@ -44,7 +46,7 @@ pub fn permutation(ipiv: &[usize], m: usize) -> Vec<usize> {
 }
 
 /// As [`factor`], of a matrix on the device.
-pub fn factor_resident<T: Scalar, D: Device<T>>(
+pub fn factor_resident<T: Scalar, D: Lapack<T>>(
     dev: &D,
     x: &D::Mat<'_>,
 ) -> Result<(D::Mat<'static>, LuInfo)> {
@@ -70,7 +72,7 @@ impl<T> Rhs<'_, T> {
 }
 
 /// `out = A^-1 b` from the factors on the device.
-pub fn solve_factored<T: Scalar, D: Device<T>>(
+pub fn solve_factored<T: Scalar, D: Streamed<T>>(
     dev: &D,
     lu: &D::Mat<'_>,
     ipiv: &[usize],
@@ -85,7 +87,7 @@ pub fn solve_factored<T: Scalar, D: Device<T>>(
 }
 
 /// As [`solve_factored`], of a right-hand side on the device; `None` is the identity.
-pub fn solve_resident<T: Scalar, D: Device<T>>(
+pub fn solve_resident<T: Scalar, D: Lapack<T>>(
     dev: &D,
     lu: &D::Mat<'_>,
     ipiv: &[usize],
@@ -104,7 +106,7 @@ pub fn solve_resident<T: Scalar, D: Device<T>>(
 }
 
 /// `out = A^-1 b` from factors that [`factor`] left on the host.
-pub fn solve<T: Scalar, D: Device<T>>(
+pub fn solve<T: Scalar, D: Streamed<T>>(
     dev: &D,
     lu: MatRef<'_, T>,
     ipiv: &[usize],
@@ -116,12 +118,7 @@ pub fn solve<T: Scalar, D: Device<T>>(
 
 /// The reciprocal condition number `1 / (||A||_1 ||A^-1||_1)`, `norm` being `||A||_1`.
 /// 0 when the factor is singular or the estimate is not finite; NaN when `norm` is.
-pub fn rcond<T: Scalar, D: Device<T>>(
-    dev: &D,
-    lu: &D::Mat<'_>,
-    n: usize,
-    norm: f64,
-) -> Result<f64> {
+pub fn rcond<T: Scalar, D: Blas<T>>(dev: &D, lu: &D::Mat<'_>, n: usize, norm: f64) -> Result<f64> {
     if n == 0 {
         return Ok(1.0);
     }
@@ -158,11 +155,7 @@ pub fn rcond<T: Scalar, D: Device<T>>(
 }
 
 /// [`rcond`] of factors that [`factor`] left on the host.
-pub fn rcond_of_host<T: Scalar, D: Device<T>>(
-    dev: &D,
-    lu: MatRef<'_, T>,
-    norm: f64,
-) -> Result<f64> {
+pub fn rcond_of_host<T: Scalar, D: Blas<T>>(dev: &D, lu: MatRef<'_, T>, norm: f64) -> Result<f64> {
     let n = lu.ncols();
     if (0..n).any(|i| lu[(i, i)] == T::from_f64(0.0)) {
         return Ok(0.0);

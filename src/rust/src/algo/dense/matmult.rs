@@ -1,6 +1,7 @@
 //! Matrix products.
 
 use crate::algo::dense::host_to_host;
+use crate::device::blas::Blas;
 use faer::{MatMut, MatRef};
 
 use super::matmult_blocks;
@@ -8,7 +9,6 @@ use crate::base::error::{Error, Result};
 use crate::base::matrix::Trans;
 use crate::base::scalar::Scalar;
 use crate::device::async_copy::AsyncCopy;
-use crate::device::dense::Device;
 
 /// `out = op(x) op(y)`, with `memory` bytes on the device, infinite for what is free: in parts
 /// where that is too little.
@@ -39,7 +39,7 @@ fn entries((rows, cols): (usize, usize)) -> f64 {
 }
 
 /// `op(x) op(y)` of matrices on the device.
-pub fn product_resident<T: Scalar, D: Device<T>>(
+pub fn product_resident<T: Scalar, D: Blas<T>>(
     dev: &D,
     (tx, x): (Trans, &D::Mat<'_>),
     (ty, y): (Trans, &D::Mat<'_>),
@@ -50,7 +50,7 @@ pub fn product_resident<T: Scalar, D: Device<T>>(
 }
 
 /// As [`self_product`], of a matrix on the device.
-pub fn self_product_resident<T: Scalar, D: Device<T>>(
+pub fn self_product_resident<T: Scalar, D: Blas<T>>(
     dev: &D,
     trans: Trans,
     x: &D::Mat<'_>,

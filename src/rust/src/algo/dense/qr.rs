@@ -6,6 +6,8 @@
 //! column j, so when every one of them passes, no exchange would have happened and the plain factor
 //! is the answer; otherwise the matrix is factored again with exchanges.
 
+use crate::device::lapack::Lapack;
+use crate::device::streamed::Streamed;
 use faer::prelude::*;
 use faer::{MatMut, MatRef};
 
@@ -15,7 +17,6 @@ use crate::base::matrix::{Block, Part};
 use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::cost::work::qr_flops;
-use crate::device::dense::Device;
 use crate::device::lapack::PivotedQr;
 
 /// Whether `dqrdc2` would have kept the columns in their order, from R's diagonal and the columns'
@@ -49,7 +50,7 @@ fn is_finite<T: Scalar>(x: MatRef<'_, T>, norms: &[f64]) -> Result<bool> {
 /// Factors `a`, into LAPACK's form: R on and above the diagonal, reflectors with an implicit
 /// leading one below it. `again` makes it what it was; `finite` looks at the entries of columns
 /// whose norms are not.
-fn limited<'a, T: Scalar, D: Device<T>>(
+fn limited<'a, T: Scalar, D: Lapack<T>>(
     dev: &D,
     mut a: D::Mat<'a>,
     tol: f64,
@@ -76,7 +77,7 @@ fn limited<'a, T: Scalar, D: Device<T>>(
 }
 
 /// The factor on the device with its home in `home`, in LAPACK's form.
-pub fn factor_limited<'a, T: Scalar, D: Device<T>>(
+pub fn factor_limited<'a, T: Scalar, D: Lapack<T>>(
     dev: &D,
     x: MatRef<'_, T>,
     tol: f64,
@@ -93,7 +94,7 @@ pub fn factor_limited<'a, T: Scalar, D: Device<T>>(
 }
 
 /// As [`factor_limited`], of a matrix on the device.
-pub fn factor_resident<T: Scalar, D: Device<T>>(
+pub fn factor_resident<T: Scalar, D: Lapack<T>>(
     dev: &D,
     x: &D::Mat<'_>,
     tol: f64,
@@ -136,7 +137,7 @@ pub fn turned<T: Scalar>(m: usize, diagonal: &[T], tau: &[T]) -> Vec<usize> {
 /// LINPACK scales reflector j by `tau_j` and keeps its leading entry in `qraux[j]`; R is the same.
 /// Where a column is zero below its diagonal entry already, LAPACK makes no reflector and LINPACK
 /// makes `I - 2 e_j e_j'`, which turns the sign of row j. Neither makes one for the last row.
-pub fn to_linpack<T: Scalar, D: Device<T>>(
+pub fn to_linpack<T: Scalar, D: Lapack<T>>(
     dev: &D,
     a: &mut D::Mat<'_>,
     tau: &[T],
@@ -180,7 +181,7 @@ pub struct QrObject {
 }
 
 /// R's default `qr`: LINPACK's form in `out`.
-pub fn linpack<T: Scalar, D: Device<T>>(
+pub fn linpack<T: Scalar, D: Streamed<T>>(
     dev: &D,
     x: MatRef<'_, T>,
     tol: f64,
@@ -208,7 +209,7 @@ pub fn linpack<T: Scalar, D: Device<T>>(
 /// [`linpack`]'s matrix and `qraux`, complete but for [`last_qraux`], by a device that factors in
 /// blocks while they travel; `None` where there is none, or a block is not of a matrix whose factor
 /// is plain in either form.
-fn in_blocks<T: Scalar, D: Device<T>>(
+fn in_blocks<T: Scalar, D: Streamed<T>>(
     dev: &D,
     x: MatRef<'_, T>,
     tol: f64,
@@ -237,7 +238,7 @@ fn in_blocks<T: Scalar, D: Device<T>>(
 
 /// LINPACK's form, in `out`, of a factor that stays on the device in LAPACK's; `qraux` is what it
 /// gives.
-pub fn linpack_of_resident<T: Scalar, D: Device<T>>(
+pub fn linpack_of_resident<T: Scalar, D: Lapack<T>>(
     dev: &D,
     factor: &D::Mat<'_>,
     tau: &[T],
@@ -251,7 +252,7 @@ pub fn linpack_of_resident<T: Scalar, D: Device<T>>(
 }
 
 /// R's `qr(LAPACK = TRUE)`: columns in order of remaining norm, LAPACK's form in `out`.
-pub fn lapack<T: Scalar, D: Device<T>>(
+pub fn lapack<T: Scalar, D: Lapack<T>>(
     dev: &D,
     x: MatRef<'_, T>,
     out: MatMut<'_, T>,

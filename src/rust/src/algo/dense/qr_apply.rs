@@ -1,6 +1,8 @@
 //! The orthogonal factor of an object that R's `qr` made: its columns, and products with it, by its
 //! reflectors.
 
+use crate::device::lapack::Lapack;
+use crate::device::memory::Memory;
 use faer::prelude::*;
 use faer::{MatMut, MatRef};
 
@@ -9,7 +11,6 @@ use crate::base::matrix::{Block, Diag, Part, Side, Trans, Uplo};
 use crate::base::progress;
 use crate::base::scalar::{narrow, try_zeroed, Scalar};
 use crate::cost::work::{apply_flops, form_flops, reflect_flops};
-use crate::device::dense::Device;
 
 /// How reflectors are stored below the diagonal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +32,7 @@ pub struct Reflectors<'a, T> {
 
 impl<T: Scalar> Reflectors<'_, T> {
     /// Hands them to `then` in LAPACK's form, on the device.
-    fn load<D: Device<T>>(
+    fn load<D: Memory<T>>(
         self,
         dev: &D,
         then: impl FnOnce(&D::Mat<'_>, &[T]) -> Result<()>,
@@ -67,7 +68,7 @@ impl<T: Scalar> Reflectors<'_, T> {
 }
 
 /// `Q y`, or `Q'y`, in `out`.
-pub fn apply<T: Scalar, D: Device<T>>(
+pub fn apply<T: Scalar, D: Lapack<T>>(
     dev: &D,
     trans: Trans,
     reflectors: Reflectors<'_, T>,
@@ -84,7 +85,7 @@ pub fn apply<T: Scalar, D: Device<T>>(
 }
 
 /// As many of Q's first columns as `out` has.
-pub fn form<T: Scalar, D: Device<T>>(
+pub fn form<T: Scalar, D: Lapack<T>>(
     dev: &D,
     reflectors: Reflectors<'_, T>,
     out: MatMut<'_, T>,
@@ -99,7 +100,7 @@ pub fn form<T: Scalar, D: Device<T>>(
 }
 
 /// As [`apply`], by the first reflectors of a factor in LAPACK's form, all on the device.
-pub fn apply_resident<T: Scalar, D: Device<T>>(
+pub fn apply_resident<T: Scalar, D: Lapack<T>>(
     dev: &D,
     trans: Trans,
     (factor, tau): (&D::Mat<'_>, &[T]),
@@ -112,7 +113,7 @@ pub fn apply_resident<T: Scalar, D: Device<T>>(
 
 /// The part of y in the space that columns `first` to `first + count` of Q span: `Q D Q'y` with
 /// ones at these places of D's diagonal.
-pub fn project_resident<T: Scalar, D: Device<T>>(
+pub fn project_resident<T: Scalar, D: Lapack<T>>(
     dev: &D,
     (factor, tau): (&D::Mat<'_>, &[T]),
     (first, count): (usize, usize),
@@ -133,7 +134,7 @@ pub fn project_resident<T: Scalar, D: Device<T>>(
 }
 
 /// As [`form`], of a factor in LAPACK's form on the device.
-pub fn form_resident<T: Scalar, D: Device<T>>(
+pub fn form_resident<T: Scalar, D: Lapack<T>>(
     dev: &D,
     (factor, tau): (&D::Mat<'_>, &[T]),
     columns: usize,
@@ -144,7 +145,7 @@ pub fn form_resident<T: Scalar, D: Device<T>>(
 }
 
 /// The first rows of R, zero below the diagonal, those of `turned` with their sign turned.
-pub fn triangle_resident<T: Scalar, D: Device<T>>(
+pub fn triangle_resident<T: Scalar, D: Lapack<T>>(
     dev: &D,
     factor: &D::Mat<'_>,
     rows: usize,
@@ -168,7 +169,7 @@ pub fn triangle_resident<T: Scalar, D: Device<T>>(
 
 /// The coefficients of least squares, in the columns' own order: `R^-1 Q'y` by the first
 /// `tau.len()` columns, which `jpvt` names, and `missing` for the others.
-pub fn coefficients_resident<T: Scalar, D: Device<T>>(
+pub fn coefficients_resident<T: Scalar, D: Lapack<T>>(
     dev: &D,
     (factor, tau): (&D::Mat<'_>, &[T]),
     jpvt: &[usize],

@@ -1,19 +1,21 @@
 //! Linear systems `a x = b` by LU, refused when a is singular to working precision.
 
 use crate::algo::dense::host_to_host;
+use crate::device::blas::Blas;
+use crate::device::lapack::Lapack;
+use crate::device::streamed::Streamed;
 use faer::{MatMut, MatRef};
 
 use crate::algo::dense::lu::{self, Rhs};
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Part;
 use crate::base::scalar::Scalar;
-use crate::device::dense::Device;
 use crate::device::lapack::LuInfo;
 
 /// `out = a^-1 b`. [`Error::Singular`] when U has an exact zero, [`Error::IllConditioned`] when the
 /// reciprocal condition number is below `tol` or cannot be told (NaN); `tol <= 0` asks for neither
 /// the number nor the check.
-pub fn solve<T: Scalar, D: Device<T>>(
+pub fn solve<T: Scalar, D: Streamed<T>>(
     dev: &D,
     a: MatRef<'_, T>,
     b: Rhs<'_, T>,
@@ -27,7 +29,7 @@ pub fn solve<T: Scalar, D: Device<T>>(
 }
 
 /// As [`solve`], of matrices on the device; without `b` the inverse.
-pub fn solve_resident<T: Scalar, D: Device<T>>(
+pub fn solve_resident<T: Scalar, D: Lapack<T>>(
     dev: &D,
     a: &D::Mat<'_>,
     b: Option<&D::Mat<'_>>,
@@ -42,7 +44,7 @@ pub fn solve_resident<T: Scalar, D: Device<T>>(
 
 /// An error where the factors are those of a matrix that is singular to the tolerance; `norm` is
 /// its 1-norm.
-fn refuse<T: Scalar, D: Device<T>>(
+fn refuse<T: Scalar, D: Blas<T>>(
     dev: &D,
     f: &D::Mat<'_>,
     info: &LuInfo,

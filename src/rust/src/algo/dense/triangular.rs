@@ -1,15 +1,15 @@
 //! Triangular systems.
 
+use crate::device::blas::Blas;
 use faer::{MatMut, MatRef};
 
 use crate::base::error::{Error, Result};
 use crate::base::matrix::{Block, Diag, Part, Side, Trans, Uplo};
 use crate::base::scalar::Scalar;
-use crate::device::dense::Device;
 
 /// `out = op(R)^-1 x` with the leading triangle of `r` of order `out.nrows()`; the first
 /// `out.nrows()` rows of `x` are read. An exact zero on the diagonal is [`Error::Singular`].
-pub fn solve<T: Scalar, D: Device<T>>(
+pub fn solve<T: Scalar, D: Blas<T>>(
     dev: &D,
     uplo: Uplo,
     trans: Trans,
@@ -29,7 +29,7 @@ pub fn solve<T: Scalar, D: Device<T>>(
 }
 
 /// As [`solve`], of matrices on the device, with the leading triangle of `r` of order `k`.
-pub fn solve_resident<T: Scalar, D: Device<T>>(
+pub fn solve_resident<T: Scalar, D: Blas<T>>(
     dev: &D,
     uplo: Uplo,
     trans: Trans,

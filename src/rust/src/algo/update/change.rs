@@ -4,9 +4,9 @@ use crate::algo::update::checks::largest;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::{Block, Change, Part, Trans, Uplo};
 use crate::base::scalar::Scalar;
-use crate::device::dense::Device;
 use crate::device::elementwise::{Elementwise, Operand};
 use crate::device::functions::Zip;
+use crate::device::lapack::Lapack;
 
 /// Changes R, which is zero below the diagonal, the faster way; V is lost.
 pub(super) fn change_factor<T: Scalar, D: Elementwise<T>>(
@@ -62,7 +62,7 @@ fn factor_scaled<T: Scalar, D: Elementwise<T>>(
 }
 
 /// Forms `R'R + V V'` or `R'R - V V'`, and factors it.
-fn factor_again<T: Scalar, D: Device<T>>(
+fn factor_again<T: Scalar, D: Lapack<T>>(
     dev: &D,
     change: Change,
     r: &D::Mat<'_>,

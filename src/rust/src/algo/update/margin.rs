@@ -3,14 +3,14 @@
 use crate::base::error::{Error, Result};
 use crate::base::matrix::{Block, Diag, Part, Side, Trans, Uplo};
 use crate::base::scalar::Scalar;
-use crate::device::dense::Device;
+use crate::device::lapack::Lapack;
 
 /// A lower bound of the smallest eigenvalue of `I - P'P`, `R'P = V`, for a downdate of R by V; see
 /// [`factor`](super::factor).
 ///
 /// # Errors
 /// [`Error::NotPositiveDefinite`] with the order of the first minor that has no factor.
-pub(crate) fn margin<T: Scalar, D: Device<T>>(
+pub(crate) fn margin<T: Scalar, D: Lapack<T>>(
     dev: &D,
     r: &D::Mat<'_>,
     v: &D::Mat<'_>,
@@ -26,7 +26,7 @@ pub(crate) fn margin<T: Scalar, D: Device<T>>(
 }
 
 /// As [`margin`], from P.
-pub(super) fn margin_by<T: Scalar, D: Device<T>>(dev: &D, p: &D::Mat<'_>) -> Result<f64> {
+pub(super) fn margin_by<T: Scalar, D: Lapack<T>>(dev: &D, p: &D::Mat<'_>) -> Result<f64> {
     let (n, k) = dev.shape(p);
     if let Some(margin) = margin_of(dev, p)? {
         return Ok(margin);
@@ -47,7 +47,7 @@ pub(super) fn margin_by<T: Scalar, D: Device<T>>(dev: &D, p: &D::Mat<'_>) -> Res
 
 /// A lower bound of the smallest eigenvalue of `I - P'P`; `None` where that is not positive, to the
 /// precision.
-fn margin_of<T: Scalar, D: Device<T>>(dev: &D, p: &D::Mat<'_>) -> Result<Option<f64>> {
+fn margin_of<T: Scalar, D: Lapack<T>>(dev: &D, p: &D::Mat<'_>) -> Result<Option<f64>> {
     let (n, k) = dev.shape(p);
     // `I - P P'` has the same smallest eigenvalue, and may be the smaller matrix.
     let (size, first, second) = if k <= n {

@@ -7,6 +7,8 @@
 //! host. In place of the pivot comes a huge number, so that the row's unknown is zero and its
 //! column of no account.
 
+use crate::device::lapack::Lapack;
+use crate::device::memory::Memory;
 use faer::{MatMut, MatRef};
 
 use crate::algo::lp::vectors::device::OnDevice;
@@ -14,7 +16,6 @@ use crate::base::error::{Error, Result};
 use crate::base::interrupt;
 use crate::base::matrix::{Block, Diag, Part, Side, Trans, Uplo};
 use crate::base::scalar::{try_zeroed, Scalar};
-use crate::device::dense::Device;
 use crate::device::elementwise::Elementwise;
 
 /// Order of the blocks.
@@ -58,7 +59,7 @@ pub fn factor<T: Scalar, D: Elementwise<T>>(
 
 /// Factors a matrix, of whose whole these are diagonal entries; whether its pivots are large
 /// enough.
-fn is_sound<T: Scalar, D: Device<T>>(
+fn is_sound<T: Scalar, D: Lapack<T>>(
     dev: &D,
     a: &mut D::Mat<'static>,
     diagonal: &[f64],
@@ -132,7 +133,7 @@ fn by_blocks<T: Scalar, D: Elementwise<T>>(
 }
 
 /// The factor of a block of the device in `out`, by way of the host; how many pivots it leaves out.
-fn on_host<T: Scalar, D: Device<T>>(
+fn on_host<T: Scalar, D: Memory<T>>(
     dev: &D,
     block: &D::Mat<'static>,
     diagonal: &[f64],

@@ -8,8 +8,8 @@
 
 use crate::base::error::{Error, Result};
 use crate::base::scalar::Scalar;
-use crate::device::dense::Device;
 use crate::device::functions::{Fold, Lines, Map, Zip};
+use crate::device::lapack::Lapack;
 
 /// What [`Elementwise::scale_columns`] makes of y, x and `by`, of matrices of one shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +76,7 @@ impl Index<'_> {
     }
 }
 
-pub trait Elementwise<T: Scalar>: Device<T> {
+pub trait Elementwise<T: Scalar>: Lapack<T> {
     /// A matrix that lives on the device alone, to be written before it is read.
     fn blank(&self, rows: usize, cols: usize) -> Result<Self::Mat<'static>>;
 

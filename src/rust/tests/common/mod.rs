@@ -1,6 +1,6 @@
 //! What the tests of every verb share: devices, host matrices, generators, residuals.
 //!
-//! A test body is generic over [`Device`] and runs in both precisions.
+//! A test body is generic over the device and runs in both precisions.
 #![allow(dead_code, unused_macros, unused_imports)]
 
 pub mod apart;
@@ -14,7 +14,7 @@ pub mod triangle_file;
 use cudafactor::base::error::Result;
 use cudafactor::base::matrix::Part;
 use cudafactor::base::scalar::Scalar;
-use cudafactor::device::dense::Device;
+use cudafactor::device::memory::Memory;
 use faer::{MatMut, MatRef};
 
 /// Edges of a warp, of tiles and of blocks, on both sides.
@@ -210,8 +210,8 @@ pub fn same<T: Scalar>(a: &Host<T>, b: &Host<T>) -> bool {
         })
 }
 
-/// Loads a copy of `part` of `a`, changes it by `f`, and brings it home, with the padding of `a`.
-pub fn changed<T: Scalar, D: Device<T>, R>(
+/// Loads a copy of `part` of `a`, changes it by `f`, and stores it, with the padding of `a`.
+pub fn changed<T: Scalar, D: Memory<T>, R>(
     device: &D,
     a: &Host<T>,
     part: Part,
@@ -226,7 +226,7 @@ pub fn changed<T: Scalar, D: Device<T>, R>(
 }
 
 /// A new matrix written by `f`, its memory full of NaN before.
-pub fn written<T: Scalar, D: Device<T>>(
+pub fn written<T: Scalar, D: Memory<T>>(
     device: &D,
     rows: usize,
     cols: usize,

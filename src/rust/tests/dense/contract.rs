@@ -91,7 +91,7 @@ fn least_squares<T: Scalar, D: Device<T>>(
     device.qrls_batched(1e-7, problems)
 }
 
-fn interrupts_are_heard<T: Scalar, D: Elementwise<T>>(device: &D) {
+fn interrupts_are_heard<T: Scalar, D: Device<T> + Elementwise<T>>(device: &D) {
     // Asked at most every 50 ms, and only on this thread.
     interrupt::install(|| true);
     let n = 300;

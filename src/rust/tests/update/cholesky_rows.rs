@@ -6,6 +6,7 @@ use cudafactor::base::error::{Error, Result};
 use cudafactor::base::matrix::{Part, Uplo};
 use cudafactor::base::scalar::Scalar;
 use cudafactor::device::elementwise::Elementwise;
+use cudafactor::device::update::FactorUpdate;
 use faer::Mat;
 
 for_each_device!(
@@ -60,7 +61,7 @@ fn is_factor<T: Scalar>(r: &Host<T>, of: &Host<f64>, what: &str) {
     assert!(error < 10.0 * residual::BACKWARD, "{what}: {error}");
 }
 
-fn read<T: Scalar, D: Elementwise<T>>(dev: &D, a: &D::Mat<'_>) -> Host<T> {
+fn read<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(dev: &D, a: &D::Mat<'_>) -> Host<T> {
     let (rows, cols) = dev.shape(a);
     let mut found = Host::<T>::from_fn(rows, cols, |_, _| 7e30);
     dev.read(a, found.view_mut()).unwrap();
@@ -68,7 +69,11 @@ fn read<T: Scalar, D: Elementwise<T>>(dev: &D, a: &D::Mat<'_>) -> Host<T> {
 }
 
 /// The smaller factor, the same on all ways to it.
-fn smaller<T: Scalar, D: Elementwise<T>>(dev: &D, r: &Host<T>, rows: &[usize]) -> Host<T> {
+fn smaller<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(
+    dev: &D,
+    r: &Host<T>,
+    rows: &[usize],
+) -> Host<T> {
     let left = r.rows - rows.len();
     let fresh = || Host::<T>::from_fn(left, left, |_, _| 7e30).with_gap(2);
     let (before, lower) = (r.clone(), transposed(r));
@@ -88,7 +93,7 @@ fn smaller<T: Scalar, D: Elementwise<T>>(dev: &D, r: &Host<T>, rows: &[usize]) -
 }
 
 /// The larger one.
-fn larger<T: Scalar, D: Elementwise<T>>(
+fn larger<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(
     dev: &D,
     r: &Host<T>,
     at: usize,
@@ -115,7 +120,7 @@ fn larger<T: Scalar, D: Elementwise<T>>(
     done.map(|margin| (out, margin))
 }
 
-fn rows_go<T: Scalar, D: Elementwise<T>>(dev: &D) {
+fn rows_go<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(dev: &D) {
     for n in ORDERS {
         let r = factor::<T>(n);
         let a = product(&r);
@@ -167,7 +172,7 @@ fn parts<T: Scalar>(n: usize, at: usize, m: usize) -> (Host<f64>, Host<T>, Host<
     (a, r, x)
 }
 
-fn rows_come<T: Scalar, D: Elementwise<T>>(dev: &D) {
+fn rows_come<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(dev: &D) {
     for n in ORDERS {
         for (at, m) in [
             (0, 1),
@@ -187,7 +192,7 @@ fn rows_come<T: Scalar, D: Elementwise<T>>(dev: &D) {
     }
 }
 
-fn what_goes_comes_back<T: Scalar, D: Elementwise<T>>(dev: &D) {
+fn what_goes_comes_back<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(dev: &D) {
     let n = 70;
     let start = factor::<T>(n);
     let a = product(&start);
@@ -207,7 +212,7 @@ fn what_goes_comes_back<T: Scalar, D: Elementwise<T>>(dev: &D) {
     }
 }
 
-fn says_which_minor_is_lost<T: Scalar, D: Elementwise<T>>(dev: &D) {
+fn says_which_minor_is_lost<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(dev: &D) {
     let n = 40;
     let r = Host::<T>::from_fn(n, n, |i, j| if i == j { 2.0 } else { 0.0 });
     let at = 9;
@@ -227,7 +232,7 @@ fn says_which_minor_is_lost<T: Scalar, D: Elementwise<T>>(dev: &D) {
     assert_eq!(lost(&[(41, 1, 2.1)], 2), order(42));
 }
 
-fn what_does_not_fit_is_refused<T: Scalar, D: Elementwise<T>>(dev: &D) {
+fn what_does_not_fit_is_refused<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(dev: &D) {
     let n = 6;
     let r = factor::<T>(n);
     let go = |r: &Host<T>, rows: &[usize]| {

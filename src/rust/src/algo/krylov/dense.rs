@@ -9,11 +9,11 @@ use super::host_blocks::{Host, HostBlock};
 use crate::base::error::Result;
 use crate::base::matrix::{Diag, Side, Trans, Uplo};
 use crate::base::scalar::{narrow, try_zeroed, widened, Scalar};
-use crate::device::dense::Device;
 use crate::device::elementwise::Elementwise;
+use crate::device::lapack::Lapack;
 
 /// A dense symmetric matrix on a device, of which both triangles are read.
-pub struct Dense<'m, 'a, T: Scalar, D: Device<T>>(pub &'m D::Mat<'a>);
+pub struct Dense<'m, 'a, T: Scalar, D: Lapack<T>>(pub &'m D::Mat<'a>);
 
 impl<T: Scalar, D: Elementwise<T>> Operator<OnDevice<'_, T, D>> for Dense<'_, '_, T, D> {
     fn order(&self, blocks: &OnDevice<'_, T, D>) -> usize {
@@ -33,7 +33,7 @@ impl<T: Scalar, D: Elementwise<T>> Operator<OnDevice<'_, T, D>> for Dense<'_, '_
 }
 
 /// The Cholesky factor of a nearby matrix, on a device: M = U'U or LL', by two triangular systems.
-pub struct Factor<'m, 'a, T: Scalar, D: Device<T>> {
+pub struct Factor<'m, 'a, T: Scalar, D: Lapack<T>> {
     pub factor: &'m D::Mat<'a>,
     /// Its triangle; the other is not read. There is no zero on its diagonal.
     pub uplo: Uplo,

@@ -7,9 +7,10 @@ use crate::base::scalar::Scalar;
 use crate::device::elementwise::{Elementwise, Operand};
 use crate::device::functions::Zip;
 use crate::device::lapack::Lapack;
+use crate::device::update::FactorUpdate;
 
 /// Changes R, which is zero below the diagonal, the faster way; V is lost.
-pub(super) fn change_factor<T: Scalar, D: Elementwise<T>>(
+pub(super) fn change_factor<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(
     dev: &D,
     change: Change,
     r: &mut D::Mat<'_>,

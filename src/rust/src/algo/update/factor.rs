@@ -18,6 +18,7 @@ use crate::base::interrupt;
 use crate::base::matrix::{Change, Part, Uplo};
 use crate::base::scalar::Scalar;
 use crate::device::elementwise::Elementwise;
+use crate::device::update::FactorUpdate;
 
 /// The changed upper factor in `out`, zero below the diagonal, which is positive. Reads the upper
 /// triangle of `r` alone.
@@ -27,7 +28,7 @@ use crate::device::elementwise::Elementwise;
 /// # Errors
 /// [`Error::NotPositiveDefinite`] with the order of the first minor that has no factor, to the
 /// precision. After an error the contents of `out` are unspecified.
-pub fn update<T: Scalar, D: Elementwise<T>>(
+pub fn update<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(
     dev: &D,
     change: Change,
     r: MatRef<'_, T>,
@@ -57,7 +58,7 @@ pub fn update<T: Scalar, D: Elementwise<T>>(
 
 /// The same in one pass over the host's memory, which checks R; `None` where the device has no such
 /// pass.
-fn update_streamed<T: Scalar, D: Elementwise<T>>(
+fn update_streamed<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(
     dev: &D,
     change: Change,
     r: MatRef<'_, T>,
@@ -90,7 +91,7 @@ fn update_streamed<T: Scalar, D: Elementwise<T>>(
 
 /// As [`update`], with the lower factor of `L L'`. Reads the lower triangle of `l` alone; `out` is
 /// zero above the diagonal.
-pub fn update_lower<T: Scalar, D: Elementwise<T>>(
+pub fn update_lower<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(
     dev: &D,
     change: Change,
     l: MatRef<'_, T>,
@@ -106,7 +107,7 @@ pub fn update_lower<T: Scalar, D: Elementwise<T>>(
 }
 
 /// As [`update`], with matrices on the device.
-pub fn update_resident<T: Scalar, D: Elementwise<T>>(
+pub fn update_resident<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(
     dev: &D,
     change: Change,
     r: &D::Mat<'_>,
@@ -120,7 +121,7 @@ pub fn update_resident<T: Scalar, D: Elementwise<T>>(
 }
 
 /// As [`update_lower`], with matrices on the device.
-pub fn update_lower_resident<T: Scalar, D: Elementwise<T>>(
+pub fn update_lower_resident<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(
     dev: &D,
     change: Change,
     l: &D::Mat<'_>,
@@ -137,7 +138,7 @@ pub fn update_lower_resident<T: Scalar, D: Elementwise<T>>(
 ///
 /// A short update of an upper factor, far from the ends of the range, cannot fail: it changes the
 /// matrix in place. All else makes a second matrix.
-pub fn update_in_place<T: Scalar, D: Elementwise<T>>(
+pub fn update_in_place<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(
     dev: &D,
     uplo: Uplo,
     change: Change,
@@ -190,14 +191,17 @@ pub fn update_in_place<T: Scalar, D: Elementwise<T>>(
 
 /// Whether r is an upper factor of numbers far from the end of the range. Unless that is recorded,
 /// a large number below the diagonal counts.
-fn has_ordinary<T: Scalar, D: Elementwise<T>>(dev: &D, r: &D::Mat<'_>) -> Result<bool> {
+fn has_ordinary<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(
+    dev: &D,
+    r: &D::Mat<'_>,
+) -> Result<bool> {
     Ok(dev.is_factor(r)
         || (largest(dev, r)? <= largest_square::<T>() && !dev.diagonal(r)?.iter().any(is_zero)))
 }
 
 /// Checks and changes an upper factor that is zero below the diagonal; V is lost. After an error
 /// the contents of R are unspecified.
-fn change_checked<T: Scalar, D: Elementwise<T>>(
+fn change_checked<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(
     dev: &D,
     change: Change,
     r: &mut D::Mat<'_>,
@@ -209,7 +213,7 @@ fn change_checked<T: Scalar, D: Elementwise<T>>(
 }
 
 /// As [`change_checked`], for numbers that are already checked.
-fn change_sound<T: Scalar, D: Elementwise<T>>(
+fn change_sound<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(
     dev: &D,
     change: Change,
     r: &mut D::Mat<'_>,

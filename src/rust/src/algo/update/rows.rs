@@ -23,10 +23,12 @@ use crate::base::error::{Error, Result};
 use crate::base::matrix::{Block, Change, Diag, Part, Side, Trans, Uplo};
 use crate::base::scalar::Scalar;
 use crate::device::elementwise::{Elementwise, Index};
+use crate::device::memory::Memory;
+use crate::device::update::FactorUpdate;
 
 /// The factor without these rows and columns, which are counted from 0, in order, and named once.
 /// Of `r` the triangle `uplo` is read, and the other is zero in `out`.
-pub fn without<T: Scalar, D: Elementwise<T>>(
+pub fn without<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(
     dev: &D,
     uplo: Uplo,
     r: MatRef<'_, T>,
@@ -40,7 +42,7 @@ pub fn without<T: Scalar, D: Elementwise<T>>(
 }
 
 /// As [`without`], of a matrix on the device.
-pub fn without_resident<T: Scalar, D: Elementwise<T>>(
+pub fn without_resident<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(
     dev: &D,
     uplo: Uplo,
     r: &D::Mat<'_>,
@@ -57,7 +59,7 @@ pub fn without_resident<T: Scalar, D: Elementwise<T>>(
 /// diagonal, of which the upper triangle is read. Gives what [`update`](super::factor::update) says
 /// of the downdate that it takes; [`Error::NotPositiveDefinite`] with the order of the minor of the
 /// larger matrix.
-pub fn with<T: Scalar, D: Elementwise<T>>(
+pub fn with<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(
     dev: &D,
     uplo: Uplo,
     r: MatRef<'_, T>,
@@ -74,7 +76,7 @@ pub fn with<T: Scalar, D: Elementwise<T>>(
 }
 
 /// As [`with`], of matrices on the device.
-pub fn with_resident<T: Scalar, D: Elementwise<T>>(
+pub fn with_resident<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(
     dev: &D,
     uplo: Uplo,
     r: &D::Mat<'_>,
@@ -120,7 +122,7 @@ fn list(places: impl Iterator<Item = usize>) -> Result<Vec<i32>> {
 
 /// All rows that go are one update of what follows the first of them: those that stay after it are
 /// a triangle, and an entry left of the diagonal of one that goes is zero.
-fn take_out<T: Scalar, D: Elementwise<T>>(
+fn take_out<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(
     dev: &D,
     r: D::Mat<'static>,
     dropped: &[usize],
@@ -169,7 +171,7 @@ fn places(all: &[i32]) -> Index<'_> {
 }
 
 /// A copy of a block that lives on the device alone.
-fn block<T: Scalar, D: Elementwise<T>>(
+fn block<T: Scalar, D: Memory<T>>(
     dev: &D,
     from: &D::Mat<'_>,
     place: Block,
@@ -191,7 +193,7 @@ fn after<V>(rows: usize, outcome: Result<V>) -> Result<V> {
     })
 }
 
-fn put_in<T: Scalar, D: Elementwise<T>>(
+fn put_in<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(
     dev: &D,
     r: &D::Mat<'_>,
     at: usize,

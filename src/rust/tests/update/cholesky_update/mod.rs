@@ -13,9 +13,9 @@ use cudafactor::algo::update::host::update_by_panels;
 use cudafactor::base::error::{Error, Result};
 use cudafactor::base::matrix::{Block, Change, Part, Uplo};
 use cudafactor::base::scalar::Scalar;
-use cudafactor::device::dense::Device;
 use cudafactor::device::elementwise::Elementwise;
-use cudafactor::device::update::PANEL;
+use cudafactor::device::memory::Memory;
+use cudafactor::device::update::{FactorUpdate, PANEL};
 use faer::Mat;
 
 use panels::{
@@ -93,7 +93,7 @@ fn product<T: Scalar>(r: &Host<T>, v: &Host<T>, by: f64) -> Host<f64> {
     Host::from_fn(r.nrows(), r.nrows(), |i, j| rr[(i, j)] + by * vv[(i, j)])
 }
 
-fn changed<T: Scalar, D: Elementwise<T>>(
+fn changed<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(
     dev: &D,
     change: Change,
     r: &Host<T>,
@@ -120,7 +120,7 @@ fn is_factor<T: Scalar>(r: &Host<T>, of: &Host<f64>, times: f64, what: &str) {
     assert!(error < times * residual::BACKWARD, "{what}: {error}");
 }
 
-fn makes_the_factor<T: Scalar, D: Elementwise<T>>(dev: &D) {
+fn makes_the_factor<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(dev: &D) {
     for n in ORDERS {
         let r = factor::<T>(n);
         for k in RANKS.into_iter().chain([n, n + 3]).filter(|k| *k > 0) {
@@ -160,7 +160,7 @@ fn makes_the_factor<T: Scalar, D: Elementwise<T>>(dev: &D) {
     }
 }
 
-fn goes_up_and_back<T: Scalar, D: Elementwise<T>>(dev: &D) {
+fn goes_up_and_back<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(dev: &D) {
     let n = 70;
     let (one, start) = (Host::<T>::from_fn(n, n, |_, _| 0.0), factor::<T>(n));
     let (start, _) = changed(dev, Change::Up, &start, &one).unwrap();
@@ -180,7 +180,7 @@ fn goes_up_and_back<T: Scalar, D: Elementwise<T>>(dev: &D) {
     assert!(worst < 200.0 * rounds as f64 * T::EPS, "{}", worst / T::EPS);
 }
 
-fn says_which_minor_is_lost<T: Scalar, D: Elementwise<T>>(dev: &D) {
+fn says_which_minor_is_lost<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(dev: &D) {
     let n = 150;
     let r = Host::<T>::from_fn(
         n,
@@ -200,7 +200,7 @@ fn says_which_minor_is_lost<T: Scalar, D: Elementwise<T>>(dev: &D) {
 }
 
 /// The margin of one column along an axis is known.
-fn says_how_much_is_lost<T: Scalar, D: Elementwise<T>>(dev: &D) {
+fn says_how_much_is_lost<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(dev: &D) {
     let n = 40;
     let r = Host::<T>::from_fn(n, n, |i, j| f64::from(u8::from(i == j)));
     for left in [0.9, 0.1, 1e-3] {
@@ -220,7 +220,7 @@ fn says_how_much_is_lost<T: Scalar, D: Elementwise<T>>(dev: &D) {
     assert_eq!(failed, Some(Error::NotPositiveDefinite { order: 21 }));
 }
 
-fn what_is_no_number_is_refused<T: Scalar, D: Elementwise<T>>(dev: &D) {
+fn what_is_no_number_is_refused<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(dev: &D) {
     let n = 20;
     let (r, v) = (factor::<T>(n), matrices::random::<T>(n, 2, 3));
     for x in [f64::NAN, f64::INFINITY] {
@@ -243,7 +243,7 @@ fn what_is_no_number_is_refused<T: Scalar, D: Elementwise<T>>(dev: &D) {
     assert!(matches!(failed, Some(Error::Dimension { .. })));
 }
 
-fn on<T: Scalar, D: Device<T>>(dev: &D, x: &Host<T>) -> D::Mat<'static> {
+fn on<T: Scalar, D: Memory<T>>(dev: &D, x: &Host<T>) -> D::Mat<'static> {
     dev.load_temporary(x.view(), Part::All).unwrap()
 }
 
@@ -251,7 +251,7 @@ fn transposed<T: Scalar>(x: &Host<T>) -> Host<T> {
     Host::from_fn(x.cols, x.rows, |i, j| x.at(j, i))
 }
 
-fn read<T: Scalar, D: Device<T>>(dev: &D, a: &D::Mat<'_>) -> Host<T> {
+fn read<T: Scalar, D: Memory<T>>(dev: &D, a: &D::Mat<'_>) -> Host<T> {
     let (rows, cols) = dev.shape(a);
     let mut found = Host::<T>::from_fn(rows, cols, |_, _| 7e30);
     dev.read(a, found.view_mut()).unwrap();

@@ -4,8 +4,8 @@ use cudafactor::device::async_copy::AsyncCopy;
 
 use super::*;
 
-/// As [`Device::update_factor`], so many columns at a time.
-fn in_panels<T: Scalar, D: Device<T>>(
+/// As [`FactorUpdate::update_factor`], so many columns at a time.
+fn in_panels<T: Scalar, D: FactorUpdate<T>>(
     dev: &D,
     change: Change,
     r: &Host<T>,
@@ -38,7 +38,7 @@ fn in_panels<T: Scalar, D: Device<T>>(
     Ok(out)
 }
 
-pub fn panel_by_panel<T: Scalar, D: Device<T>>(dev: &D) {
+pub fn panel_by_panel<T: Scalar, D: FactorUpdate<T>>(dev: &D) {
     let sizes = [
         (1, 1),
         (PANEL - 1, 5),
@@ -85,7 +85,7 @@ pub fn panel_by_panel<T: Scalar, D: Device<T>>(dev: &D) {
     }
 }
 
-pub fn panels_say_which_minor_is_lost<T: Scalar, D: Device<T>>(dev: &D) {
+pub fn panels_say_which_minor_is_lost<T: Scalar, D: FactorUpdate<T>>(dev: &D) {
     let (n, lost) = (PANEL + 60, PANEL + 33);
     if !dev.has_update() {
         return;

@@ -2,7 +2,7 @@
 
 use super::*;
 
-pub(super) fn ends_of_the_range<T: Scalar, D: Elementwise<T>>(dev: &D) {
+pub(super) fn ends_of_the_range<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(dev: &D) {
     let n = 20;
     let r = factor::<T>(n);
     for k in [2, n + 3] {
@@ -32,7 +32,7 @@ pub(super) fn ends_of_the_range<T: Scalar, D: Elementwise<T>>(dev: &D) {
 }
 
 /// Of these neither the matrix that is formed nor a product of two entries has what the factor has.
-pub(super) fn far_apart<T: Scalar, D: Elementwise<T>>(dev: &D) {
+pub(super) fn far_apart<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(dev: &D) {
     let small = T::EPS.sqrt() / 100.0;
     let r = Host::<T>::from_fn(2, 2, |i, j| [[1.0, 1.0], [0.0, small]][i][j]);
     for k in [1, 2, 5] {
@@ -85,7 +85,7 @@ pub(super) fn far_apart<T: Scalar, D: Elementwise<T>>(dev: &D) {
 
 /// What is near the end of the range stays there, and what leaves it, as it is stored, is reported
 /// with its column.
-pub(super) fn beyond_the_range<T: Scalar, D: Elementwise<T>>(dev: &D) {
+pub(super) fn beyond_the_range<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(dev: &D) {
     let (most, large, less) = if T::EPS > 1e-10 {
         (f64::from(f32::MAX), 1e36, 1e30)
     } else {

@@ -2,7 +2,7 @@
 
 use super::*;
 
-pub(super) fn matrices_on_the_device<T: Scalar, D: Elementwise<T>>(dev: &D) {
+pub(super) fn matrices_on_the_device<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(dev: &D) {
     for (n, k) in [(60, 3), (60, 60), (5, 0)] {
         let (r, v) = (factor::<T>(n), matrices::random::<T>(n, k, 9));
         let clean = Host::<T>::from_fn(n, n, |i, j| if i <= j { r.at(i, j) } else { 0.0 });
@@ -24,7 +24,7 @@ pub(super) fn matrices_on_the_device<T: Scalar, D: Elementwise<T>>(dev: &D) {
 }
 
 /// The upper factor's transpose, whatever the shape of V.
-pub(super) fn lower_factors<T: Scalar, D: Elementwise<T>>(dev: &D) {
+pub(super) fn lower_factors<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(dev: &D) {
     for (n, k) in [(0, 2), (1, 1), (33, 3), (130, 5), (20, 20), (5, 0)] {
         let (r, v) = (factor::<T>(n), matrices::random::<T>(n, k, 9));
         let l = transposed(&r);
@@ -45,7 +45,7 @@ pub(super) fn lower_factors<T: Scalar, D: Elementwise<T>>(dev: &D) {
     }
 }
 
-pub(super) fn changed_in_place<T: Scalar, D: Elementwise<T>>(dev: &D) {
+pub(super) fn changed_in_place<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(dev: &D) {
     let (r, v) = (factor::<T>(40), matrices::random::<T>(40, 3, 9));
     let clean = Host::<T>::from_fn(40, 40, |i, j| if i <= j { r.at(i, j) } else { 0.0 });
     for uplo in [Uplo::Upper, Uplo::Lower] {
@@ -94,7 +94,7 @@ pub(super) fn changed_in_place<T: Scalar, D: Elementwise<T>>(dev: &D) {
 }
 
 /// Who wants an end is heard before a factor is changed where it is, or after.
-pub(super) fn not_stopped_half_way<T: Scalar, D: Elementwise<T>>(dev: &D) {
+pub(super) fn not_stopped_half_way<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(dev: &D) {
     let (r, v) = (factor::<T>(300), matrices::random::<T>(300, 2, 9));
     let (want, _) = changed(dev, Change::Up, &r, &v).unwrap();
     let clean = Host::<T>::from_fn(300, 300, |i, j| if i <= j { r.at(i, j) } else { 0.0 });
@@ -112,7 +112,7 @@ pub(super) fn not_stopped_half_way<T: Scalar, D: Elementwise<T>>(dev: &D) {
     }
 }
 
-pub(super) fn refused_on_the_device<T: Scalar, D: Elementwise<T>>(dev: &D) {
+pub(super) fn refused_on_the_device<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(dev: &D) {
     let (r, v) = (factor::<T>(20), matrices::random::<T>(20, 2, 3));
     let refused = |r: &Host<T>, v: &Host<T>| {
         let upper = update_resident(dev, Change::Down, &on(dev, r), &on(dev, v)).err();

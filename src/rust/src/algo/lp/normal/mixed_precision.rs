@@ -22,7 +22,6 @@ use crate::algo::sparse::csc::Csc;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Part;
 use crate::base::scalar::{try_zeroed, Scalar};
-use crate::device::dense::Device;
 use crate::device::elementwise::Elementwise;
 
 /// A dense matrix as it was given, whose normal equations are [`Mixed`].
@@ -104,7 +103,7 @@ fn size(x: &[f64]) -> f64 {
 }
 
 /// A matrix of the device in single precision, by way of the host.
-fn narrowed<D: Device<f64> + Device<f32>>(
+fn narrowed<D: Memory<f64> + Memory<f32>>(
     dev: &D,
     a: &<D as Memory<f64>>::Mat<'static>,
 ) -> Result<<D as Memory<f32>>::Mat<'static>> {

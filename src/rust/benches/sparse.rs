@@ -17,8 +17,9 @@ use cudafactor::algo::systems::resident::pcg_resident;
 use cudafactor::backend::cuda::CudaDevice;
 use cudafactor::base::error::Result;
 use cudafactor::base::matrix::Part;
+use cudafactor::base::sparse::symmetric::Stored;
 use cudafactor::device::elementwise::Elementwise;
-use cudafactor::device::sparse::{Columns, Sparse, Stored, DOMINANT};
+use cudafactor::device::sparse::{Columns, Sparse, DOMINANT};
 use cudafactor::device::stencil::{Grid, Reach, Step};
 use faer::MatRef;
 

@@ -1,4 +1,5 @@
-//! What every layer uses: element types, errors, interrupts, progress, threads, memory of the host.
+//! What every layer uses: element types, errors, interrupts, progress, threads, memory and sparse
+//! matrices of the host.
 //!
 //! It imports nothing else of the crate. Start with [`error`], [`scalar`] and [`matrix`];
 //! [`reserve`] keeps R alive where memory is short.
@@ -16,5 +17,6 @@ pub mod progress;
 pub mod reserve;
 pub mod scalar;
 pub(crate) mod simd;
+pub mod sparse;
 pub(crate) mod spawn;
 pub mod threads;

@@ -13,21 +13,11 @@
 //! that rounding hardly ever decides; a number made of both rows' numbers ([`priority`]) decides
 //! between those that are alike.
 
-use std::ops::Range;
-
 use crate::base::error::Result;
+use crate::base::sparse::csc::{Csc, CscRef};
+use crate::base::sparse::symmetric::Stored;
 use crate::device::elementwise::Elementwise;
 use crate::device::stencil::Step;
-
-/// Which entries of a symmetric matrix are stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stored {
-    /// All of them.
-    All,
-    /// Those of one triangle, with the diagonal; others are not read.
-    Lower,
-    Upper,
-}
 
 /// A symmetric matrix of the host by columns, as R has it: where each begins and the last one ends,
 /// rows counted from 0, values.
@@ -39,12 +29,27 @@ pub struct Columns<'a> {
     pub stored: Stored,
 }
 
-/// A matrix by rows, on the host.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Rows {
-    pub starts: Vec<i32>,
-    pub index: Vec<i32>,
-    pub values: Vec<f64>,
+impl<'a> Columns<'a> {
+    /// A matrix of so many rows whose parts were checked.
+    ///
+    /// Errors: [`Error::Dimension`](crate::base::error::Error::Dimension), and of memory.
+    pub fn copied(&self, rows: usize) -> Result<Csc> {
+        CscRef {
+            rows,
+            ..self.view()
+        }
+        .owned()
+    }
+
+    /// The same as a square matrix whose parts are not checked.
+    pub(crate) fn view(&self) -> CscRef<'a, i32, i32> {
+        CscRef {
+            rows: self.starts.len().saturating_sub(1),
+            starts: self.starts,
+            index: self.index,
+            values: self.values,
+        }
+    }
 }
 
 /// How many times every row that is left is asked for its strongest neighbour. What four leave are
@@ -80,56 +85,6 @@ pub fn priority(i: u32, j: u32, strength: f64) -> u64 {
     u64::from((strength as f32).to_bits() & ALIKE) << 32 | u64::from(drawn)
 }
 
-impl Stored {
-    /// Whether what is stored at row i of column j is read.
-    pub(crate) fn reads(self, i: usize, j: usize) -> bool {
-        match self {
-            Stored::All => true,
-            Stored::Lower => i >= j,
-            Stored::Upper => i <= j,
-        }
-    }
-}
-
-/// Calls `f` with row, column and inner product, of rows of a matrix, whose places and values `row`
-/// gives, and columns of x. A sum is in the order of its row's entries; some columns at once go
-/// through a row together.
-pub(crate) fn each_product<'a>(
-    rows: Range<usize>,
-    row: impl Fn(usize) -> (&'a [i32], &'a [f64]),
-    x: &[&[f64]],
-    mut f: impl FnMut(usize, usize, f64),
-) {
-    fn some<'a, const K: usize>(
-        rows: Range<usize>,
-        row: &impl Fn(usize) -> (&'a [i32], &'a [f64]),
-        x: [&[f64]; K],
-        mut f: impl FnMut(usize, usize, f64),
-    ) {
-        for i in rows {
-            let (index, values) = row(i);
-            let mut sums = [0.0; K];
-            for (j, v) in index.iter().zip(values) {
-                for (sum, x) in sums.iter_mut().zip(&x) {
-                    *sum += v * x[*j as usize];
-                }
-            }
-            let sums = sums.into_iter().enumerate();
-            sums.for_each(|(c, sum)| f(i, c, sum));
-        }
-    }
-    for (k, x) in x.chunks(4).enumerate() {
-        let f = |i, c, sum| f(i, 4 * k + c, sum);
-        match *x {
-            [a] => some(rows.clone(), &row, [a], f),
-            [a, b] => some(rows.clone(), &row, [a, b], f),
-            [a, b, c] => some(rows.clone(), &row, [a, b, c], f),
-            [a, b, c, d] => some(rows.clone(), &row, [a, b, c, d], f),
-            _ => (),
-        }
-    }
-}
-
 /// Arithmetic with sparse matrices. Vectors are columns, several of them beside each other, of as
 /// many rows as the matrix has, or as there are rows or aggregates; no result is an operand. What
 /// does not fit together is [`Dimension`](crate::base::error::Error::Dimension).
@@ -146,8 +101,8 @@ pub trait Sparse: Elementwise<f64> {
     /// What is not stored is zero.
     fn sparse_load(&self, a: Columns<'_>) -> Result<Self::Csr>;
 
-    /// All entries, brought to the host.
-    fn sparse_read(&self, a: &Self::Csr) -> Result<Rows>;
+    /// All entries by rows, brought to the host.
+    fn sparse_read(&self, a: &Self::Csr) -> Result<Csc<i32>>;
 
     /// Rows.
     fn sparse_order(&self, a: &Self::Csr) -> usize;

@@ -4,11 +4,11 @@ use extendr_api::prelude::*;
 
 use crate::algo::krylov::blocks::{Operator, Preconditioner, Product, Solve};
 use crate::algo::krylov::host_blocks::{Host, HostBlock};
-use crate::algo::sparse::csr::Stored;
 use crate::algo::sparse::incomplete_cholesky::IncompleteCholesky;
 use crate::algo::systems::preconditioner::PreconditionerName;
 use crate::algo::systems::problem::{Given, Matrix};
 use crate::base::error::{Error, Result};
+use crate::base::sparse::symmetric::Stored;
 use crate::r::args;
 use crate::r::callback::Callback;
 use crate::r::handle::{resident, Pin};

@@ -4,9 +4,9 @@ use std::ffi::c_void;
 
 use extendr_api::prelude::*;
 
-use crate::algo::sparse::csc::Csc;
-use crate::algo::sparse::csr::Stored;
 use crate::base::error::{Error, Result};
+use crate::base::sparse::csc::Csc;
+use crate::base::sparse::symmetric::Stored;
 use crate::device::sparse::Columns;
 use crate::r::args::{self, Out};
 use crate::r::reply::interrupt_pending;
@@ -42,7 +42,7 @@ pub fn columns<'r>(
 
 /// A copy of the matrix of these dimensions, whose parts are checked.
 pub fn csc(starts: &Robj, rows: &Robj, values: &Robj, dim: (usize, usize)) -> Result<Csc> {
-    Csc::from_columns(dim.0, columns(starts, rows, values, dim.1, Stored::All)?)
+    columns(starts, rows, values, dim.1, Stored::All)?.copied(dim.0)
 }
 
 /// `"U"` or `"L"` for one triangle, else all.

@@ -1,10 +1,9 @@
-//! Whether a stored matrix is symmetric, entry by entry.
+//! Whether a dense matrix is symmetric, entry by entry.
 
 use std::ops::Range;
 
 use faer::MatRef;
 
-use crate::algo::sparse::csc::Csc;
 use crate::base::error::Result;
 use crate::base::interrupt;
 use crate::base::matrix::{Block, Part};
@@ -141,51 +140,6 @@ pub(crate) fn larger(x: f64, y: f64) -> f64 {
     } else {
         y
     }
-}
-
-/// As [`is_symmetric`], of a sparse matrix, in O(entries) operations. What is not stored is zero.
-pub fn is_symmetric_sparse(a: &Csc) -> bool {
-    let n = a.columns();
-    if a.rows != n {
-        return false;
-    }
-    // The first place of each column that is not compared yet: rows come up in order.
-    let mut next: Vec<usize> = a.starts[..n].to_vec();
-    for j in 0..n {
-        while next[j] < a.starts[j + 1] {
-            let p = next[j];
-            let (i, value) = (a.index[p], a.values[p]);
-            next[j] += 1;
-            if i < j {
-                // Its mirror image in column i, at row j, was not met.
-                if value != 0.0 {
-                    return false;
-                }
-                continue;
-            }
-            if i == j {
-                if value.is_nan() {
-                    return false;
-                }
-                continue;
-            }
-            // Rows before j of column i have had their turn.
-            let mut mirrored = 0.0;
-            while next[i] < a.starts[i + 1] && a.index[next[i]] <= j {
-                let (row, image) = (a.index[next[i]], a.values[next[i]]);
-                next[i] += 1;
-                if row == j {
-                    mirrored = image;
-                } else if image != 0.0 {
-                    return false;
-                }
-            }
-            if value != mirrored {
-                return false;
-            }
-        }
-    }
-    true
 }
 
 #[cfg(test)]

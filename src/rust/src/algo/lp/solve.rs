@@ -11,8 +11,8 @@ use super::presolve::verify::Verifier;
 use super::simplex::undecided::{decide, is_tiny, CONTRADICTION};
 pub use super::solution::{Certificate, Options, Solution};
 use crate::algo::lp::problem::Problem;
-use crate::algo::sparse::csc::Csc;
 use crate::base::error::{Error, Result};
+use crate::base::sparse::csc::Csc;
 
 /// A lower limit of iterations is the user's choice: the simplex method does not overrule it.
 const ENOUGH: usize = 100;
@@ -72,7 +72,7 @@ fn reduced<C: Constraints>(
         return Ok(None);
     };
     let verifier = Verifier::new(a, p, options.tolerance);
-    let reduced = match presolve(host, p, tolerance) {
+    let reduced = match presolve(host, p, tolerance)? {
         Presolved::Nothing => return Ok(None),
         Presolved::Infeasible(y) => {
             return Ok(verifier.rows(y)?.map(|y| Solution::infeasible(p, y)))

@@ -87,8 +87,9 @@ impl<D: Sparse> Level<D> for Of<D> {
         let (n, rows) = (self.rows, dev.sparse_read(&self.matrix)?);
         let mut dense = try_zeroed(n * n)?;
         for i in 0..n {
-            for e in rows.starts[i] as usize..rows.starts[i + 1] as usize {
-                dense[rows.index[e] as usize * n + i] = rows.values[e];
+            let (columns, values) = rows.column(i);
+            for (j, v) in columns.iter().zip(values) {
+                dense[*j as usize * n + i] = *v;
             }
         }
         Ok(dense)

@@ -23,7 +23,8 @@ use crate::algo::multigrid::algebraic::Algebraic;
 use crate::algo::segmentation::accuracy::{Accuracy, Iterated};
 use crate::base::error::{Error, Result};
 use crate::base::scalar::{room, try_zeroed};
-use crate::device::sparse::{Columns, Sparse, Stored};
+use crate::base::sparse::symmetric::Stored;
+use crate::device::sparse::{Columns, Sparse};
 
 /// As many labels are solved for at a time.
 const TOGETHER: usize = 4;

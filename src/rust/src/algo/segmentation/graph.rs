@@ -6,11 +6,11 @@ use std::borrow::Cow;
 use super::image::{weights, wrong, Along, Image};
 use super::seeds::{Seen, OUT, UNKNOWN};
 use super::system::{Link, System};
-use crate::algo::sparse::csc::Csc;
 use crate::base::chunks::AT_ONCE;
 use crate::base::error::{Error, Result};
 use crate::base::interrupt;
 use crate::base::scalar::{filled, reserve, room};
+use crate::base::sparse::csc::Csc;
 
 /// Neighbours of a pixel, at most.
 pub(super) const NEIGHBOURS: usize = 6;

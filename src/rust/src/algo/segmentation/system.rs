@@ -1,10 +1,10 @@
 //! The linear system of a random walker, and what is made of its solutions.
 
-use crate::algo::sparse::csc::Csc;
 use crate::base::chunks::AT_ONCE;
 use crate::base::error::Result;
 use crate::base::interrupt;
 use crate::base::scalar::try_zeroed;
+use crate::base::sparse::csc::Csc;
 
 /// The weight between an unknown and a neighbour with a seed, by the number of that one's label.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -20,8 +20,6 @@ use faer::sparse::linalg::SupernodalThreshold;
 use faer::sparse::{FaerError, SparseColMatRef, SymbolicSparseColMatRef};
 use faer::{Conj, MatMut, Par, Side};
 
-use super::csc::Csc;
-use super::csr::Stored;
 use super::fronts::{Fronts, Lower};
 use crate::algo::krylov::blocks::{check_diagonal, require_order, Blocks, Preconditioner};
 use crate::algo::krylov::host_blocks::{Host, HostBlock};
@@ -29,6 +27,8 @@ use crate::base::error::{Error, Result};
 use crate::base::interrupt::{self, aside, attended, Stop};
 use crate::base::packing;
 use crate::base::scalar::{filled, room, try_zeroed};
+use crate::base::sparse::csc::Csc;
+use crate::base::sparse::symmetric::Stored;
 use crate::base::threads::{share, BRIEF};
 
 /// Where a matrix has entries, for threads that may outlive the call.

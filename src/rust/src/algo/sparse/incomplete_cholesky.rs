@@ -8,8 +8,6 @@
 //! `A + alpha diag(A)` is factored instead, alpha as small as doubling finds it (Manteuffel 1980,
 //! Math. Comp. 34:473).
 
-use super::csc::Csc;
-use super::csr::Stored;
 use super::incomplete_cholesky_columns::{factor, Lower};
 use crate::algo::krylov::blocks::Blocks;
 use crate::algo::krylov::blocks::{check_diagonal, require_order, Preconditioner};
@@ -17,6 +15,8 @@ use crate::algo::krylov::host_blocks::{Host, HostBlock};
 use crate::algo::sparse::incomplete_cholesky_columns::Fill;
 use crate::base::error::{Error, Result};
 use crate::base::scalar::try_zeroed;
+use crate::base::sparse::csc::Csc;
+use crate::base::sparse::symmetric::Stored;
 use crate::base::threads::{join, share};
 
 /// The first shift that is tried.

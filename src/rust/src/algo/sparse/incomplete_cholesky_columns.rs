@@ -6,11 +6,11 @@
 //! place in column j too, and the shorter of the two is gone through: a tail of very many rows does
 //! not cost as many steps in each of them.
 
-use super::csc::Csc;
-use super::csr::Stored;
 use crate::base::error::{Error, Result};
 use crate::base::interrupt;
 use crate::base::scalar::{filled, reserve, room, try_zeroed};
+use crate::base::sparse::csc::Csc;
+use crate::base::sparse::symmetric::Stored;
 
 /// A lower triangle: its diagonal, and by columns what is below that. Rows ascend.
 pub(crate) struct Lower {

@@ -4,10 +4,10 @@
 //! it comes first, as it does in an order of minimum degree: trees are left out, however wide they
 //! are.
 
-use super::csr::Sparse;
 use crate::base::error::Result;
 use crate::base::interrupt;
 use crate::base::scalar::{filled, room};
+use crate::base::sparse::symmetric::Symmetric;
 
 /// Rows with so many times the mean number of entries are left out: an order puts them last, where
 /// they cost little.
@@ -18,7 +18,7 @@ const OUT: u8 = u8::MAX;
 
 /// Marks rows of very many entries, and then, again and again, those with one neighbour or none
 /// among what is left.
-fn leave_out_trees(a: &Sparse, met: &mut [u8]) -> Result<()> {
+fn leave_out_trees(a: &Symmetric, met: &mut [u8]) -> Result<()> {
     let n = a.rows();
     let most = DENSE * (1 + a.entries() / n.max(1));
     for (i, met) in met.iter_mut().enumerate() {
@@ -64,7 +64,7 @@ fn leave_out_trees(a: &Sparse, met: &mut [u8]) -> Result<()> {
 ///
 /// # Errors
 /// Of memory, and [`Error::Interrupted`](crate::base::error::Error::Interrupted).
-pub fn widest_level(a: &Sparse) -> Result<usize> {
+pub fn widest_level(a: &Symmetric) -> Result<usize> {
     let n = a.rows();
     let mut met: Vec<u8> = filled(n, 0)?;
     leave_out_trees(a, &mut met)?;

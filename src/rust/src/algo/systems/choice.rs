@@ -9,11 +9,11 @@
 
 use crate::algo::krylov::host_blocks::Host;
 use crate::algo::sparse::cholesky::{Ordered, SparseCholesky};
-use crate::algo::sparse::csc::Csc;
-use crate::algo::sparse::csr::{Sparse, Stored};
 use crate::algo::sparse::levels::widest_level;
 use crate::base::error::{Error, Result};
 use crate::base::scalar::try_zeroed;
+use crate::base::sparse::csc::Csc;
+use crate::base::sparse::symmetric::{Stored, Symmetric};
 
 /// An entry of the matrix costs an iteration with IC(0) as much time as so many of the factor's
 /// multiplications.
@@ -115,7 +115,7 @@ fn by_jacobi(radius: f64, tol: f64) -> f64 {
 ///
 /// # Errors
 /// As of [`widest_level`].
-pub fn may_pay(a: &Sparse, iterations: Iterations) -> Result<bool> {
+pub fn may_pay(a: &Symmetric, iterations: Iterations) -> Result<bool> {
     let width = widest_level(a)? as f64;
     let cost = iterations.cost(a.entries() as f64);
     Ok(CUBES * width.powi(3) <= CLEARLY * cost)
@@ -136,7 +136,7 @@ pub fn pays(order: &Ordered, iterations: Iterations) -> bool {
 /// [`Error::Interrupted`].
 pub fn factor_that_pays(
     (a, stored): (&Csc, Stored),
-    product: &Sparse,
+    product: &Symmetric,
     (columns, tol): (usize, f64),
     host: &Host,
 ) -> Result<Option<SparseCholesky>> {
@@ -145,7 +145,7 @@ pub fn factor_that_pays(
 
 fn attempt(
     (a, stored): (&Csc, Stored),
-    product: &Sparse,
+    product: &Symmetric,
     (columns, tol): (usize, f64),
     host: &Host,
 ) -> Result<Option<SparseCholesky>> {

@@ -3,18 +3,17 @@
 use super::choice::factor_that_pays;
 use super::preconditioner::{built_of, Built, Operand, PreconditionerName};
 use super::problem::{Solved, Systems};
-use crate::algo::dense::symmetry::is_symmetric_sparse;
 use crate::algo::krylov::blocks::{Blocks, Jacobi, Operator, Preconditioner, Unpreconditioned};
 use crate::algo::krylov::host_blocks::{Host, HostBlock};
 use crate::algo::krylov::pcg::pcg;
 use crate::algo::sparse::cholesky::Ordered;
-use crate::algo::sparse::csc::Csc;
-use crate::algo::sparse::csr::{Sparse, Stored};
 use crate::algo::sparse::incomplete_cholesky::IncompleteCholesky;
 use crate::algo::sparse::incomplete_cholesky_columns::Fill;
 use crate::base::error::{Error, Result};
 use crate::base::processor::Processor;
 use crate::base::scalar::{try_zeroed, Scalar};
+use crate::base::sparse::csc::Csc;
+use crate::base::sparse::symmetric::{Stored, Symmetric};
 use crate::device::dispatch::{AnyDevice, Dispatch, Routine};
 
 /// Checks that a sparse matrix is finite and, where all of it is stored, symmetric.
@@ -25,7 +24,7 @@ pub fn check_symmetric(a: &Csc, stored: Stored) -> Result<()> {
     if !a.values.iter().all(|v| v.is_finite()) {
         return Err(Error::NonFiniteIn { argument: "A" });
     }
-    if stored != Stored::All || is_symmetric_sparse(a) {
+    if stored != Stored::All || a.is_symmetric()? {
         return Ok(());
     }
     Err(Error::NotSymmetric { argument: "A" })
@@ -69,7 +68,7 @@ pub(super) fn solve_sparse(
     asked: PreconditionerName,
     devices: &impl Dispatch,
 ) -> Result<Solved> {
-    let product = Sparse::new(a, stored)?;
+    let product = Symmetric::new(a, stored)?;
     match built_of(Operand::SparseOnHost, asked) {
         Some(built @ Built::Jacobi) => {
             let m = Jacobi::new(&s.host, &product.diagonal()?)?;
@@ -99,7 +98,7 @@ pub(super) fn solve_sparse(
 fn by_ic0(
     s: &Systems,
     (a, stored): (&Csc, Stored),
-    product: &Sparse,
+    product: &Symmetric,
     devices: &impl Dispatch,
 ) -> Result<Solved> {
     let m = IncompleteCholesky::new(a, stored, Fill::None)?;

@@ -11,12 +11,11 @@ use crate::algo::dense::symmetry::is_symmetric;
 use crate::algo::krylov::blocks::{Operator, Unpreconditioned};
 use crate::algo::krylov::device_blocks::OnDevice;
 use crate::algo::krylov::host_blocks::Host;
-use crate::algo::sparse::csc::Csc;
-use crate::algo::sparse::csr;
-use crate::algo::sparse::csr::Stored;
 use crate::base::error::{Error, Result};
 use crate::base::processor::Processor;
 use crate::base::scalar::Scalar;
+use crate::base::sparse::csc::Csc;
+use crate::base::sparse::symmetric::{Stored, Symmetric};
 use crate::cost::plan::device::suits_sparse;
 use crate::cost::work::{Operands, Work};
 use crate::device::dispatch::{AnyDevice, Dispatch, Routine};
@@ -91,7 +90,7 @@ impl<'m> HostMatrix<'m> {
         let (a, stored) = match a {
             Matrix::Function(a) => return Ok(HostMatrix::Function(a)),
             Matrix::Dense(x) => (Csc::from_dense(s.n, x)?, Stored::All),
-            Matrix::Sparse(a) => (Csc::from_columns(s.n, a)?, a.stored),
+            Matrix::Sparse(a) => (a.copied(s.n)?, a.stored),
         };
         host::check_symmetric(&a, stored)?;
         Ok(HostMatrix::Sparse(a, stored))
@@ -100,7 +99,7 @@ impl<'m> HostMatrix<'m> {
 
 /// A matrix of the host that multiplies there.
 pub enum HostOperator<'m> {
-    Sparse(csr::Sparse),
+    Sparse(Symmetric),
     Function(&'m dyn Operator<Host>),
 }
 
@@ -108,7 +107,7 @@ impl<'m> HostOperator<'m> {
     /// Errors: as of [`solve`], of the matrix.
     pub fn new(s: &Systems, a: Matrix<'m>) -> Result<Self> {
         Ok(match HostMatrix::new(s, a)? {
-            HostMatrix::Sparse(a, stored) => HostOperator::Sparse(csr::Sparse::new(&a, stored)?),
+            HostMatrix::Sparse(a, stored) => HostOperator::Sparse(Symmetric::new(&a, stored)?),
             HostMatrix::Function(a) => HostOperator::Function(a),
         })
     }

@@ -4,11 +4,11 @@
 use cudafactor::algo::lp::choice::{solve_on, solve_resident, Matrix};
 use cudafactor::algo::lp::ipm::iterate::Status;
 use cudafactor::algo::lp::solve::{Options, Solution};
-use cudafactor::algo::sparse::csc::Csc;
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::base::error::Error;
 use cudafactor::base::processor::Processor;
 use cudafactor::base::scalar::Scalar;
+use cudafactor::base::sparse::csc::Csc;
 use cudafactor::device::memory::Memory;
 use faer::MatRef;
 

@@ -2,8 +2,8 @@
 
 use cudafactor::algo::lp::ipm::iterate::Status;
 use cudafactor::algo::lp::solve::Options;
-use cudafactor::algo::sparse::csc::Csc;
 use cudafactor::base::error::Error;
+use cudafactor::base::sparse::csc::Csc;
 
 use super::problem::{near, random, Lp};
 use super::INF;

@@ -11,8 +11,8 @@ use cudafactor::algo::lp::normal::layout::{Constraints, Layout};
 use cudafactor::algo::lp::normal::mixed_precision::MixedConstraints;
 use cudafactor::algo::lp::solve::Options;
 use cudafactor::algo::lp::vectors::space::Vectors;
-use cudafactor::algo::sparse::csc::Csc;
 use cudafactor::backend::cpu::CpuDevice;
+use cudafactor::base::sparse::csc::Csc;
 use faer::MatRef;
 
 use super::problem::{near, random, Lp, Random};

@@ -7,10 +7,10 @@ use cudafactor::algo::lp::normal::mixed_precision::MixedConstraints;
 use cudafactor::algo::lp::normal::sparse::SparseConstraints;
 use cudafactor::algo::lp::problem::Problem;
 use cudafactor::algo::lp::solve::{Certificate, Options, Solution};
-use cudafactor::algo::sparse::csc::Csc;
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::base::error::Error;
 use cudafactor::base::scalar::Scalar;
+use cudafactor::base::sparse::csc::Csc;
 use cudafactor::device::memory::Memory;
 use faer::MatRef;
 

@@ -1,10 +1,10 @@
 use super::model::{seeded, Picture};
 use cudafactor::algo::segmentation::graph::Graph;
-use cudafactor::algo::sparse::csc::Csc;
 use cudafactor::algo::sparse::multifrontal::factor::Factor;
 use cudafactor::algo::sparse::multifrontal::nested_dissection::{dissect, NONE};
 use cudafactor::base::error::Error;
 use cudafactor::base::interrupt;
+use cudafactor::base::sparse::csc::Csc;
 
 #[test]
 fn a_dissection_names_each_wanted_pixel_once() {

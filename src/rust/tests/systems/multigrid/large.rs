@@ -7,7 +7,8 @@ use crate::common::few;
 use cudafactor::algo::krylov::outcome::Stopping;
 use cudafactor::algo::systems::preconditioner::Built;
 use cudafactor::algo::systems::resident::pcg_resident;
-use cudafactor::device::sparse::{Columns, Sparse, Stored, DOMINANT};
+use cudafactor::base::sparse::symmetric::Stored;
+use cudafactor::device::sparse::{Columns, Sparse, DOMINANT};
 use cudafactor::device::stencil::Step;
 use faer::Mat;
 

@@ -3,8 +3,10 @@
 use crate::common::few;
 use cudafactor::base::error::Error;
 use cudafactor::base::matrix::Part;
+use cudafactor::base::sparse::csc::Csc;
+use cudafactor::base::sparse::symmetric::Stored;
 use cudafactor::device::elementwise::Elementwise;
-use cudafactor::device::sparse::{Columns, Rows, Sparse, Stored};
+use cudafactor::device::sparse::{Columns, Sparse};
 use faer::{Mat, MatMut};
 
 /// A matrix by columns, all entries, from rows, columns and values of one triangle.
@@ -244,11 +246,11 @@ pub fn of(n: usize, columns: usize, v: &[f64]) -> Mat<f64> {
     Mat::from_fn(n, columns, |i, j| v[j * n + i])
 }
 
-pub fn dense(rows: &Rows) -> Mat<f64> {
+pub fn dense(rows: &Csc<i32>) -> Mat<f64> {
     let n = rows.starts.len() - 1;
     let mut a = Mat::zeros(n, n);
     for i in 0..n {
-        let at = rows.starts[i] as usize..rows.starts[i + 1] as usize;
+        let at = rows.starts[i]..rows.starts[i + 1];
         assert!(rows.index[at.clone()].windows(2).all(|w| w[0] < w[1]));
         for e in at {
             a[(i, rows.index[e] as usize)] = rows.values[e];

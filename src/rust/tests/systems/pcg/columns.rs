@@ -4,9 +4,9 @@ use cudafactor::algo::krylov::blocks::{Blocks, Unpreconditioned};
 use cudafactor::algo::krylov::host_blocks::{Host, HostBlock};
 use cudafactor::algo::krylov::outcome::{End, Stopping};
 use cudafactor::algo::krylov::pcg::pcg;
-use cudafactor::algo::sparse::csr::{Sparse, Stored};
 use cudafactor::algo::sparse::incomplete_cholesky::IncompleteCholesky;
 use cudafactor::algo::sparse::incomplete_cholesky_columns::Fill;
+use cudafactor::base::sparse::symmetric::{Stored, Symmetric};
 
 use super::problem::{block, numbers, poisson, residual, run};
 
@@ -29,7 +29,7 @@ fn mixed(side: usize, k: usize) -> HostBlock {
 fn the_same_as_one_at_a_time() {
     let a = poisson(&[40, 40]);
     let m = IncompleteCholesky::new(&a, Stored::All, Fill::None).unwrap();
-    let a = Sparse::new(&a, Stored::All).unwrap();
+    let a = Symmetric::new(&a, Stored::All).unwrap();
     let stop = Stopping {
         tol: 1e-9,
         maxit: 1000,
@@ -55,7 +55,7 @@ fn the_same_with_any_number_of_threads() {
     let a = poisson(&[730, 720]);
     let (n, k) = (a.rows, 3);
     let m = IncompleteCholesky::new(&a, Stored::All, Fill::None).unwrap();
-    let a = Sparse::new(&a, Stored::All).unwrap();
+    let a = Symmetric::new(&a, Stored::All).unwrap();
     let (one, two) = (Host::new(1), Host::new(2));
     assert_eq!((two.share(n), m.share(k, 2)), (2, 2));
     let b = block(n, k, 7);
@@ -89,7 +89,7 @@ fn a_start_is_gone_on_from() {
     let m = IncompleteCholesky::new(&a, Stored::All, Fill::None).unwrap();
     let half = run(&a, &m, &b, 1e-4, 1000);
     let whole = run(&a, &m, &b, 1e-8, 1000);
-    let operator = Sparse::new(&a, Stored::All).unwrap();
+    let operator = Symmetric::new(&a, Stored::All).unwrap();
     let from = |x0: &HostBlock, tol| {
         let stop = Stopping { tol, maxit: 1000 };
         pcg(&Host::new(2), &operator, &m, &b, Some(x0), stop).unwrap()
@@ -108,7 +108,7 @@ fn a_start_is_gone_on_from() {
 /// A zero right-hand side has the solution zero, whatever the start.
 #[test]
 fn zero_in_spite_of_a_start() {
-    let a = Sparse::new(&poisson(&[9]), Stored::All).unwrap();
+    let a = Symmetric::new(&poisson(&[9]), Stored::All).unwrap();
     let b = HostBlock::new(9, 1, vec![0.0; 9]).unwrap();
     let stop = Stopping { tol: 0.0, maxit: 5 };
     let x0 = block(9, 1, 1);
@@ -121,7 +121,7 @@ fn zero_in_spite_of_a_start() {
 #[test]
 fn a_start_out_of_range_is_left_out() {
     let a = poisson(&[12, 13]);
-    let operator = Sparse::new(&a, Stored::All).unwrap();
+    let operator = Symmetric::new(&a, Stored::All).unwrap();
     let mut b = block(a.rows, 3, 8);
     b.column_mut(1).iter_mut().for_each(|v| *v *= 1e-300);
     let mut x0 = block(a.rows, 3, 9);

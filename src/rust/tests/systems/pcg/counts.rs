@@ -2,9 +2,9 @@
 
 use cudafactor::algo::krylov::blocks::{Jacobi, Unpreconditioned};
 use cudafactor::algo::krylov::host_blocks::Host;
-use cudafactor::algo::sparse::csr::Stored;
 use cudafactor::algo::sparse::incomplete_cholesky::IncompleteCholesky;
 use cudafactor::algo::sparse::incomplete_cholesky_columns::Fill;
+use cudafactor::base::sparse::symmetric::Stored;
 
 use super::problem::{block, grid_ic0, poisson, run, textbook};
 

@@ -2,13 +2,13 @@
 
 use cudafactor::algo::krylov::host_blocks::{Host, HostBlock};
 use cudafactor::algo::sparse::cholesky::Ordered;
-use cudafactor::algo::sparse::csc::Csc;
-use cudafactor::algo::sparse::csr::{Sparse, Stored};
 use cudafactor::algo::sparse::incomplete_cholesky::IncompleteCholesky;
 use cudafactor::algo::sparse::incomplete_cholesky_columns::Fill;
 use cudafactor::algo::sparse::levels::widest_level;
 use cudafactor::algo::systems::choice::{factor_that_pays, may_pay, pays, Iterations};
 use cudafactor::base::error::{Error, Result};
+use cudafactor::base::sparse::csc::Csc;
+use cudafactor::base::sparse::symmetric::{Stored, Symmetric};
 use cudafactor::base::threads::share;
 
 use super::problem::{block, lower, numbers, poisson, residual, run, upper};
@@ -106,7 +106,7 @@ fn only_ones(a: &Csc) -> Csc {
 
 fn levels(a: &Csc) -> (usize, bool) {
     // As of a matrix whose diagonal does not dominate.
-    let product = Sparse::new(a, Stored::All).unwrap();
+    let product = Symmetric::new(a, Stored::All).unwrap();
     let iterations = expected(&only_ones(a), 1);
     let may = may_pay(&product, iterations).unwrap();
     (widest_level(&product).unwrap(), may)
@@ -156,7 +156,7 @@ fn levels_tell_what_may_pay() {
 }
 
 fn chosen(a: &Csc) -> Result<bool> {
-    let product = Sparse::new(a, Stored::All)?;
+    let product = Symmetric::new(a, Stored::All)?;
     let m = factor_that_pays((a, Stored::All), &product, (1, 1e-8), &Host::new(1))?;
     Ok(m.is_some())
 }

@@ -4,11 +4,11 @@ use cudafactor::algo::krylov::blocks::{Jacobi, Product, Solve, Unpreconditioned}
 use cudafactor::algo::krylov::host_blocks::{Host, HostBlock};
 use cudafactor::algo::krylov::outcome::{End, Stopping};
 use cudafactor::algo::krylov::pcg::pcg;
-use cudafactor::algo::sparse::csc::Csc;
-use cudafactor::algo::sparse::csr::{Sparse, Stored};
 use cudafactor::algo::sparse::incomplete_cholesky::IncompleteCholesky;
 use cudafactor::algo::sparse::incomplete_cholesky_columns::Fill;
 use cudafactor::base::error::{Error, Result};
+use cudafactor::base::sparse::csc::Csc;
+use cudafactor::base::sparse::symmetric::{Stored, Symmetric};
 
 use super::problem::{block, poisson, residual, run};
 
@@ -88,7 +88,7 @@ fn a_diagonal_that_is_not_positive_is_refused() {
 #[test]
 fn what_is_no_number_is_refused() {
     let host = Host::new(1);
-    let a = Sparse::new(&poisson(&[4]), Stored::All).unwrap();
+    let a = Symmetric::new(&poisson(&[4]), Stored::All).unwrap();
     let stop = Stopping { tol: 0.1, maxit: 9 };
     let good = block(4, 2, 1);
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
@@ -100,7 +100,7 @@ fn what_is_no_number_is_refused() {
         assert_eq!(of(&b, None), Some(Error::NonFiniteIn { argument: "b" }));
         let start = of(&good, Some(&b));
         assert_eq!(start, Some(Error::NonFiniteIn { argument: "x0" }));
-        let e = Sparse::new(&diagonal(&[1.0, bad]), Stored::All).err();
+        let e = Symmetric::new(&diagonal(&[1.0, bad]), Stored::All).err();
         assert_eq!(e, Some(Error::NonFiniteIn { argument: "A" }));
     }
 }
@@ -168,7 +168,7 @@ fn what_becomes_no_number_at_the_end_is_found() {
 fn a_start_that_is_far_too_large_is_none() {
     let a = poisson(&[30]);
     let host = Host::new(1);
-    let sparse = Sparse::new(&a, Stored::All).unwrap();
+    let sparse = Symmetric::new(&a, Stored::All).unwrap();
     let stop = Stopping {
         tol: 1e-10,
         maxit: 90,
@@ -187,7 +187,7 @@ fn a_start_that_is_far_too_large_is_none() {
     // A small matrix has large solutions, and a start near one is kept.
     let mut small = a.clone();
     small.values.iter_mut().for_each(|v| *v *= 1e-180);
-    let sparse = Sparse::new(&small, Stored::All).unwrap();
+    let sparse = Symmetric::new(&small, Stored::All).unwrap();
     let b = HostBlock::new(30, 1, vec![1.0; 30]).unwrap();
     let of = |x0| pcg(&host, &sparse, &Unpreconditioned, &b, x0, stop).unwrap();
     let again = of(Some(&of(None).x));
@@ -241,7 +241,7 @@ fn errors_of_functions_come_through() {
 #[test]
 fn arguments_are_looked_at() {
     let host = Host::new(1);
-    let a = Sparse::new(&poisson(&[4]), Stored::All).unwrap();
+    let a = Symmetric::new(&poisson(&[4]), Stored::All).unwrap();
     let of = |b: &HostBlock, x0: Option<&HostBlock>, tol| {
         let stop = Stopping { tol, maxit: 9 };
         let e = pcg(&host, &a, &Unpreconditioned, b, x0, stop).err();
@@ -258,7 +258,7 @@ fn arguments_are_looked_at() {
 #[test]
 fn a_preconditioner_of_another_order_is_refused() {
     let host = Host::new(1);
-    let a = Sparse::new(&poisson(&[4]), Stored::All).unwrap();
+    let a = Symmetric::new(&poisson(&[4]), Stored::All).unwrap();
     let stop = Stopping { tol: 0.1, maxit: 9 };
     let b = block(4, 2, 1);
     for n in [3, 5] {
@@ -276,7 +276,7 @@ fn a_preconditioner_of_another_order_is_refused() {
 fn users_are_heard() {
     let run = || {
         cudafactor::base::interrupt::install(|| true);
-        let a = Sparse::new(&poisson(&[30, 30]), Stored::All).unwrap();
+        let a = Symmetric::new(&poisson(&[30, 30]), Stored::All).unwrap();
         let b = block(900, 2, 1);
         let stop = Stopping {
             tol: 1e-9,
@@ -311,7 +311,7 @@ fn squares_of_tiny_residuals_vanish() {
     let mut a = super::problem::only(&poisson(&[2]), |i, j| i == j);
     a.values = vec![1.0, 2.0];
     let host = Host::new(1);
-    let sparse = Sparse::new(&a, Stored::All).unwrap();
+    let sparse = Symmetric::new(&a, Stored::All).unwrap();
     let b = HostBlock::new(2, 1, vec![1.0, 1e-200]).unwrap();
     let stop = Stopping {
         tol: 0.0,
@@ -328,7 +328,7 @@ fn squares_of_tiny_residuals_vanish() {
 fn no_tolerance_at_all() {
     let a = poisson(&[20, 20]);
     let host = Host::new(1);
-    let sparse = Sparse::new(&a, Stored::All).unwrap();
+    let sparse = Symmetric::new(&a, Stored::All).unwrap();
     let b = block(400, 2, 3);
     let stop = Stopping {
         tol: 0.0,

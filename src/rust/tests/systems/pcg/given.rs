@@ -4,8 +4,6 @@
 use cudafactor::algo::krylov::blocks::{Operator, Preconditioner, Product, Solve};
 use cudafactor::algo::krylov::host_blocks::{Host, HostBlock};
 use cudafactor::algo::krylov::outcome::Stopping;
-use cudafactor::algo::sparse::csc::Csc;
-use cudafactor::algo::sparse::csr::{Sparse, Stored};
 use cudafactor::algo::sparse::incomplete_cholesky::IncompleteCholesky;
 use cudafactor::algo::sparse::incomplete_cholesky_columns::Fill;
 use cudafactor::algo::systems::dense::{
@@ -18,6 +16,8 @@ use cudafactor::base::error::Error;
 use cudafactor::base::matrix::{Part, Uplo};
 use cudafactor::base::processor::Processor;
 use cudafactor::base::scalar::Scalar;
+use cudafactor::base::sparse::csc::Csc;
+use cudafactor::base::sparse::symmetric::{Stored, Symmetric};
 use cudafactor::device::dispatch::Dispatch;
 use cudafactor::device::elementwise::Elementwise;
 use faer::{Mat, MatRef};
@@ -38,7 +38,7 @@ fn given_preconditioners() {
     let n = a.rows;
     let full = dense(&a);
     let (values, parts) = (by_columns(&full), Parts::new(&a, Stored::All));
-    let product = Sparse::new(&a, Stored::All).unwrap();
+    let product = Symmetric::new(&a, Stored::All).unwrap();
     let host = Host::new(2);
     let f = Product {
         order: n,

@@ -4,11 +4,11 @@ use cudafactor::algo::krylov::blocks::{Jacobi, Unpreconditioned};
 use cudafactor::algo::krylov::host_blocks::{Host, HostBlock};
 use cudafactor::algo::krylov::outcome::{End, Stopping};
 use cudafactor::algo::krylov::pcg::pcg;
-use cudafactor::algo::sparse::csc::Csc;
-use cudafactor::algo::sparse::csr::{Sparse, Stored};
 use cudafactor::algo::sparse::incomplete_cholesky::IncompleteCholesky;
 use cudafactor::algo::sparse::incomplete_cholesky_columns::Fill;
 use cudafactor::base::error::Error;
+use cudafactor::base::sparse::csc::Csc;
+use cudafactor::base::sparse::symmetric::{Stored, Symmetric};
 use faer::Mat;
 
 use super::problem::{block, direct, numbers, poisson, residual, run, sparse};
@@ -107,7 +107,7 @@ fn a_far_start_is_made_up_for() {
     let near = run(&a, &m, &b, 1e-12, 500);
     let far = numbers(3 * a.rows, 9).iter().map(|x| 1e9 * x).collect();
     let far = HostBlock::new(a.rows, 3, far).unwrap();
-    let operator = Sparse::new(&a, Stored::All).unwrap();
+    let operator = Symmetric::new(&a, Stored::All).unwrap();
     let stop = Stopping {
         tol: 1e-12,
         maxit: 500,

@@ -1,9 +1,9 @@
 //! Incomplete Cholesky factors against masked dense ones.
 
-use cudafactor::algo::sparse::csc::Csc;
-use cudafactor::algo::sparse::csr::Stored;
 use cudafactor::algo::sparse::incomplete_cholesky::IncompleteCholesky;
 use cudafactor::algo::sparse::incomplete_cholesky_columns::Fill;
+use cudafactor::base::sparse::csc::Csc;
+use cudafactor::base::sparse::symmetric::Stored;
 use faer::{Mat, Side};
 
 use super::problem::{dense, lower, numbers, poisson, sparse, upper};

@@ -6,12 +6,12 @@ use std::time::Duration;
 use cudafactor::algo::krylov::blocks::{Blocks, Preconditioner};
 use cudafactor::algo::krylov::host_blocks::Host;
 use cudafactor::algo::sparse::cholesky::Ordered;
-use cudafactor::algo::sparse::csc::Csc;
-use cudafactor::algo::sparse::csr::Stored;
 use cudafactor::algo::sparse::incomplete_cholesky::IncompleteCholesky;
 use cudafactor::algo::sparse::incomplete_cholesky_columns::Fill;
 use cudafactor::base::error::Error;
 use cudafactor::base::interrupt;
+use cudafactor::base::sparse::csc::Csc;
+use cudafactor::base::sparse::symmetric::Stored;
 
 use super::problem::{block, poisson};
 

@@ -3,12 +3,12 @@
 use cudafactor::algo::krylov::blocks::{Blocks, Operator};
 use cudafactor::algo::krylov::device_blocks::OnDevice;
 use cudafactor::algo::krylov::host_blocks::{Host, HostBlock};
-use cudafactor::algo::sparse::csr::{Sparse, Stored};
 use cudafactor::backend::cpu::CpuDevice;
+use cudafactor::base::sparse::symmetric::{Stored, Symmetric};
 
 use super::problem::{block, dense, lower, poisson, upper, view};
 
-fn product(a: &Sparse, x: &HostBlock, threads: usize) -> HostBlock {
+fn product(a: &Symmetric, x: &HostBlock, threads: usize) -> HostBlock {
     let host = Host::new(threads);
     let mut out = HostBlock::new(x.shape().0, x.shape().1, vec![9.0; x.values().len()]).unwrap();
     a.multiply(&host, x, &mut out).unwrap();
@@ -19,11 +19,11 @@ fn product(a: &Sparse, x: &HostBlock, threads: usize) -> HostBlock {
 fn one_triangle_is_as_good_as_both() {
     for sides in [vec![0], vec![1], vec![2], vec![19, 13], vec![5, 6, 7]] {
         let a = poisson(&sides);
-        let all = Sparse::new(&a, Stored::All).unwrap();
-        let below = Sparse::new(&lower(&a), Stored::Lower).unwrap();
-        let above = Sparse::new(&upper(&a), Stored::Upper).unwrap();
+        let all = Symmetric::new(&a, Stored::All).unwrap();
+        let below = Symmetric::new(&lower(&a), Stored::Lower).unwrap();
+        let above = Symmetric::new(&upper(&a), Stored::Upper).unwrap();
         // What is in the other triangle is not read.
-        let half = Sparse::new(&a, Stored::Lower).unwrap();
+        let half = Symmetric::new(&a, Stored::Lower).unwrap();
         assert_eq!(all.diagonal(), Ok(vec![2.0 * sides.len() as f64; a.rows]));
         for k in [0, 1, 3, 4, 7, 9] {
             let x = block(a.rows, k, 5);
@@ -44,7 +44,7 @@ fn one_triangle_is_as_good_as_both() {
 #[test]
 fn threads_change_nothing() {
     let n = 1100 * 1000;
-    let a = Sparse::new(&poisson(&[1100, 1000]), Stored::All).unwrap();
+    let a = Symmetric::new(&poisson(&[1100, 1000]), Stored::All).unwrap();
     let x = block(n, 5, 2);
     let out = product(&a, &x, 1);
     assert!(product(&a, &x, 2) == out);
@@ -135,6 +135,6 @@ fn shapes_are_looked_at() {
     short.starts.truncate(4);
     short.index.truncate(short.starts[3]);
     short.values.truncate(short.starts[3]);
-    let e = Sparse::new(&short, Stored::All).err().unwrap();
+    let e = Symmetric::new(&short, Stored::All).err().unwrap();
     assert_eq!(e.kind(), "dimension");
 }

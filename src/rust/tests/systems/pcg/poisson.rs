@@ -3,10 +3,10 @@
 use cudafactor::algo::krylov::blocks::{Jacobi, Unpreconditioned};
 use cudafactor::algo::krylov::host_blocks::{Host, HostBlock};
 use cudafactor::algo::krylov::outcome::{End, Solution};
-use cudafactor::algo::sparse::csc::Csc;
-use cudafactor::algo::sparse::csr::Stored;
 use cudafactor::algo::sparse::incomplete_cholesky::IncompleteCholesky;
 use cudafactor::algo::sparse::incomplete_cholesky_columns::Fill;
+use cudafactor::base::sparse::csc::Csc;
+use cudafactor::base::sparse::symmetric::Stored;
 
 use super::problem::{block, direct, poisson, residual, run};
 

@@ -4,8 +4,8 @@ use cudafactor::algo::krylov::blocks::Preconditioner;
 use cudafactor::algo::krylov::host_blocks::{Host, HostBlock};
 use cudafactor::algo::krylov::outcome::{Solution, Stopping};
 use cudafactor::algo::krylov::pcg::pcg;
-use cudafactor::algo::sparse::csc::Csc;
-use cudafactor::algo::sparse::csr::{Sparse, Stored};
+use cudafactor::base::sparse::csc::Csc;
+use cudafactor::base::sparse::symmetric::{Stored, Symmetric};
 use faer::prelude::Solve;
 use faer::{Mat, Side};
 
@@ -115,7 +115,7 @@ pub fn run(
     tol: f64,
     maxit: usize,
 ) -> Solution<HostBlock> {
-    let a = Sparse::new(a, Stored::All).unwrap();
+    let a = Symmetric::new(a, Stored::All).unwrap();
     pcg(&Host::new(2), &a, m, b, None, Stopping { tol, maxit }).unwrap()
 }
 

@@ -6,11 +6,11 @@ use cudafactor::algo::krylov::device_blocks::OnDevice;
 use cudafactor::algo::krylov::host_blocks::Host as OnHost;
 use cudafactor::algo::krylov::outcome::{End, Solution, Stopping};
 use cudafactor::algo::krylov::pcg::pcg;
-use cudafactor::algo::sparse::csr::{Sparse, Stored};
 use cudafactor::algo::sparse::incomplete_cholesky::IncompleteCholesky;
 use cudafactor::algo::sparse::incomplete_cholesky_columns::Fill;
 use cudafactor::base::matrix::{Part, Uplo};
 use cudafactor::base::scalar::Scalar;
+use cudafactor::base::sparse::symmetric::{Stored, Symmetric};
 use cudafactor::device::elementwise::Elementwise;
 
 use super::problem::{dense, numbers, poisson};
@@ -119,7 +119,7 @@ fn through_the_host<T: Scalar, D: Elementwise<T>>(dev: &D) {
     let a = poisson(&[14, 15]);
     let (host, n) = (OnHost::new(2), a.rows);
     let ic0 = IncompleteCholesky::new(&a, Stored::All, Fill::None).unwrap();
-    let sparse = Sparse::new(&a, Stored::All).unwrap();
+    let sparse = Symmetric::new(&a, Stored::All).unwrap();
     let full = dense(&a);
     let full = Host::<T>::from_fn(n, n, |i, j| full[(i, j)]);
     let b = right_hand_sides::<T>(n, 3);

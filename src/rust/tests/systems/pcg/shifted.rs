@@ -1,10 +1,10 @@
 //! Breakdown of incomplete factors, and shifts.
 
-use cudafactor::algo::sparse::csc::Csc;
-use cudafactor::algo::sparse::csr::Stored;
 use cudafactor::algo::sparse::incomplete_cholesky::IncompleteCholesky;
 use cudafactor::algo::sparse::incomplete_cholesky_columns::Fill;
 use cudafactor::base::error::Error;
+use cudafactor::base::sparse::csc::Csc;
+use cudafactor::base::sparse::symmetric::Stored;
 use faer::{mat, Mat, Side};
 
 use super::problem::{block, dense, poisson, residual, run, sparse};

@@ -1,10 +1,8 @@
 //! Whether a stored matrix is symmetric.
 
-use cudafactor::algo::dense::symmetry::{
-    is_symmetric, is_symmetric_resident, is_symmetric_sparse, triangles_resident,
-};
-use cudafactor::algo::sparse::csc::Csc;
+use cudafactor::algo::dense::symmetry::{is_symmetric, is_symmetric_resident, triangles_resident};
 use cudafactor::base::scalar::Scalar;
+use cudafactor::base::sparse::csc::Csc;
 use cudafactor::device::elementwise::Elementwise;
 
 use super::problem::{lower, numbers, poisson, sparse, upper};
@@ -87,19 +85,19 @@ fn triangles<T: Scalar, D: Elementwise<T>>(dev: &D) {
 #[test]
 fn sparse_matrices() {
     let a = poisson(&[7, 8]);
-    assert!(is_symmetric_sparse(&a));
-    assert!(!is_symmetric_sparse(&lower(&a)));
-    assert!(!is_symmetric_sparse(&upper(&a)));
-    assert!(is_symmetric_sparse(&poisson(&[0])));
-    assert!(is_symmetric_sparse(&poisson(&[1])));
-    assert!(!is_symmetric_sparse(&Csc::with_rows(3)));
+    assert!(a.is_symmetric().unwrap());
+    assert!(!lower(&a).is_symmetric().unwrap());
+    assert!(!upper(&a).is_symmetric().unwrap());
+    assert!(poisson(&[0]).is_symmetric().unwrap());
+    assert!(poisson(&[1]).is_symmetric().unwrap());
+    assert!(!Csc::with_rows(3).is_symmetric().unwrap());
     for p in 0..a.values.len() {
         let column = a.starts.partition_point(|s| *s <= p) - 1;
         let mut changed = a.clone();
         changed.values[p] = a.values[p].next_up();
-        assert_eq!(is_symmetric_sparse(&changed), a.index[p] == column);
+        assert_eq!(changed.is_symmetric().unwrap(), a.index[p] == column);
         changed.values[p] = f64::NAN;
-        assert!(!is_symmetric_sparse(&changed));
+        assert!(!changed.is_symmetric().unwrap());
     }
 }
 
@@ -127,8 +125,8 @@ fn random_sparse_matrices() {
         }
         let full = super::problem::dense(&a);
         let expected = (0..n).all(|i| (0..n).all(|j| full[(i, j)] == full[(j, i)]));
-        assert_eq!(is_symmetric_sparse(&a), expected, "{full:?}");
-        assert_eq!(is_symmetric_sparse(&sparse(&full)), expected);
+        assert_eq!(a.is_symmetric().unwrap(), expected, "{full:?}");
+        assert_eq!(sparse(&full).is_symmetric().unwrap(), expected);
         found[usize::from(expected)] += 1;
     }
     assert!(found.iter().all(|f| *f > 300), "{found:?}");

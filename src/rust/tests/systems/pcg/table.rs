@@ -3,13 +3,13 @@
 
 use cudafactor::algo::krylov::blocks::{Operator, Product};
 use cudafactor::algo::krylov::host_blocks::{Host, HostBlock};
-use cudafactor::algo::sparse::csc::Csc;
-use cudafactor::algo::sparse::csr::{Sparse, Stored};
 use cudafactor::algo::systems::preconditioner::{Built, PreconditionerName};
 use cudafactor::algo::systems::problem::{Given, Matrix};
 use cudafactor::algo::systems::solve::solve;
 use cudafactor::base::error::Error;
 use cudafactor::base::processor::Processor;
+use cudafactor::base::sparse::csc::Csc;
+use cudafactor::base::sparse::symmetric::{Stored, Symmetric};
 
 use super::problem::{dense, lower, numbers, poisson, sparse, upper};
 use super::whole::{by_columns, check, covariance, systems, Parts, ASKED, COLUMNS, DENSE, TOL};
@@ -158,7 +158,7 @@ fn dense_matrices_that_are_mostly_zero() {
 #[test]
 fn functions() {
     let a = poisson(&[24, 20]);
-    let product = Sparse::new(&a, Stored::All).unwrap();
+    let product = Symmetric::new(&a, Stored::All).unwrap();
     let host = Host::new(2);
     let f = Product {
         order: a.rows,

@@ -2,11 +2,11 @@
 
 use cudafactor::algo::krylov::host_blocks::Host;
 use cudafactor::algo::krylov::outcome::{End, Stopping};
-use cudafactor::algo::sparse::csc::Csc;
-use cudafactor::algo::sparse::csr::Stored;
 use cudafactor::algo::systems::preconditioner::PreconditionerName;
 use cudafactor::algo::systems::problem::{Matrix, Solved, Systems};
 use cudafactor::base::scalar::Scalar;
+use cudafactor::base::sparse::csc::Csc;
+use cudafactor::base::sparse::symmetric::Stored;
 use cudafactor::device::sparse::Columns;
 use faer::Mat;
 

@@ -12,10 +12,10 @@ use super::rank;
 use crate::algo::lp::normal::layout::SMALL;
 use crate::algo::lp::vectors::device::OnDevice;
 use crate::algo::lp::vectors::space::Vectors;
-use crate::algo::sparse::csc::Csc;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::{Part, Trans};
 use crate::base::scalar::{try_zeroed, Scalar};
+use crate::base::sparse::csc::Csc;
 use crate::device::elementwise::{Elementwise, Index, Operand};
 use crate::device::functions::{Fold, Lines, Map, Zip};
 

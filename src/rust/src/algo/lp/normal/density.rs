@@ -1,7 +1,7 @@
 //! Which linear programs are solved with a sparse matrix, and what of it is dense all the same.
 
 use crate::algo::lp::problem::Problem;
-use crate::algo::sparse::csc::Csc;
+use crate::base::sparse::csc::Csc;
 
 /// Whether the normal equations of a problem have so many entries that it had better be solved as a
 /// dense one. Free columns do not count where they can stand apart.
@@ -15,7 +15,38 @@ pub fn is_for_dense(a: &Csc, p: &Problem<'_>) -> bool {
         }
     }
     let apart = alone.iter().all(|a| *a);
-    a.fills_its_product(|j| apart && is_free(j))
+    fills_its_product(a, |j| apart && is_free(j))
+}
+
+/// Rows that are looked at.
+const SAMPLE: usize = 64;
+
+/// Whether more than half of the entries of `A A'` are there, as far as a sample of rows tells,
+/// without some columns: then nothing is gained by leaving zeros out.
+fn fills_its_product(a: &Csc, without: impl Fn(usize) -> bool) -> bool {
+    let columns = || (0..a.columns()).filter(|j| !without(*j));
+    let of_column = |j: usize| ((a.starts[j + 1] - a.starts[j]) as f64).powi(2);
+    if columns().map(of_column).sum::<f64>() < 0.5 * (a.rows as f64).powi(2) {
+        return false;
+    }
+    let mut by_row = vec![Vec::new(); a.rows];
+    for j in columns() {
+        let (index, _) = a.column(j);
+        index.iter().for_each(|i| by_row[*i].push(j));
+    }
+    let step = (a.rows / SAMPLE).max(1);
+    let (mut met, mut asked) = (0, 0);
+    let mut seen = vec![usize::MAX; a.rows];
+    for i in (0..a.rows).step_by(step) {
+        for j in &by_row[i] {
+            for k in a.column(*j).0 {
+                met += usize::from(seen[*k] != i);
+                seen[*k] = i;
+            }
+        }
+        asked += a.rows;
+    }
+    2 * met > asked
 }
 
 /// Whether free columns had better be left out of the normal equations: where these are definite

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 
 use super::equations::NormalEquations;
 use crate::algo::lp::vectors::space::Capped;
-use crate::algo::sparse::csc::Csc;
 use crate::base::error::Result;
+use crate::base::sparse::csc::Csc;
 
 /// Rows that are kept, and columns in their groups. The structural columns with an upper bound come
 /// before the others, and so do slacks.

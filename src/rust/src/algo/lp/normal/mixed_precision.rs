@@ -18,10 +18,10 @@ use super::equations::{or_one, Extents, Magnitudes, NormalEquations, Spent};
 use super::layout::{Constraints, Dependent, Layout, Scaled};
 use crate::algo::lp::vectors::device::OnDevice;
 use crate::algo::lp::vectors::space::{vectors_by, Vectors};
-use crate::algo::sparse::csc::Csc;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Part;
 use crate::base::scalar::{try_zeroed, Scalar};
+use crate::base::sparse::csc::Csc;
 use crate::device::elementwise::Elementwise;
 
 /// A dense matrix as it was given, whose normal equations are [`Mixed`].

@@ -15,9 +15,9 @@ use super::sparse_product::Product;
 use crate::algo::lp::vectors::device::OnDevice;
 use crate::algo::lp::vectors::host::Plain;
 use crate::algo::lp::vectors::space::{vectors_by, Capped, Vectors};
-use crate::algo::sparse::csc::Csc;
 use crate::base::error::Result;
 use crate::base::matrix::Part;
+use crate::base::sparse::csc::Csc;
 use crate::device::elementwise::Elementwise;
 use faer::MatRef;
 

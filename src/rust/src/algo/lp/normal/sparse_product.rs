@@ -12,10 +12,10 @@ use faer::sparse::{SparseColMatRef, SymbolicSparseColMatRef};
 use faer::{Conj, MatMut, Par, Side};
 
 use super::equations::typical;
-use crate::algo::sparse::csc::Csc;
 use crate::base::error::{Error, Result};
 use crate::base::packing;
 use crate::base::scalar::filled;
+use crate::base::sparse::csc::Csc;
 
 /// What takes the place of a pivot that is left out.
 const HUGE: f64 = 1e128;

@@ -6,7 +6,8 @@
 
 use crate::algo::lp::problem::Problem;
 use crate::algo::lp::standard_form::INFINITE;
-use crate::algo::sparse::csc::Csc;
+use crate::base::error;
+use crate::base::sparse::csc::Csc;
 
 /// Units of rounding, of a sum's magnitudes, that it may be off.
 const ROUNDING: f64 = 64.0 * f64::EPSILON;
@@ -23,37 +24,8 @@ pub struct Reduced<'p> {
     /// The row from which each bound comes, if not the variable's own.
     of_lower: Vec<Option<usize>>,
     of_upper: Vec<Option<usize>>,
-    by_rows: ByRows,
-}
-
-/// The matrix by rows: columns and values.
-struct ByRows {
-    starts: Vec<usize>,
-    entries: Vec<(usize, f64)>,
-}
-
-impl ByRows {
-    fn new(a: &Csc) -> Self {
-        let mut starts = vec![0; a.rows + 1];
-        a.index.iter().for_each(|i| starts[i + 1] += 1);
-        for i in 0..a.rows {
-            starts[i + 1] += starts[i];
-        }
-        let mut next = starts.clone();
-        let mut entries = vec![(0, 0.0); a.index.len()];
-        for j in 0..a.columns() {
-            let (index, values) = a.column(j);
-            for (i, v) in index.iter().zip(values) {
-                entries[next[*i]] = (j, *v);
-                next[*i] += 1;
-            }
-        }
-        ByRows { starts, entries }
-    }
-
-    fn row(&self, i: usize) -> &[(usize, f64)] {
-        &self.entries[self.starts[i]..self.starts[i + 1]]
-    }
+    /// The transpose: its columns are the rows.
+    by_rows: Csc,
 }
 
 /// The outcome of presolve.
@@ -66,7 +38,9 @@ pub enum Presolved<'p> {
 }
 
 /// Bounds may contradict each other by `tolerance`, relative to their size.
-pub fn presolve<'p>(a: &'p Csc, p: &Problem<'_>, tolerance: f64) -> Presolved<'p> {
+///
+/// Errors: of memory, and [`Interrupted`](error::Error::Interrupted).
+pub fn presolve<'p>(a: &'p Csc, p: &Problem<'_>, tolerance: f64) -> error::Result<Presolved<'p>> {
     let (m, n) = (a.rows, a.columns());
     let (rows, columns): (Vec<_>, Vec<_>) = (
         (0..m).map(|i| p.row(i)).collect(),
@@ -81,7 +55,7 @@ pub fn presolve<'p>(a: &'p Csc, p: &Problem<'_>, tolerance: f64) -> Presolved<'p
     let is_row = |i: &usize| rows[*i] != (f64::NEG_INFINITY, f64::INFINITY);
     let queue: Vec<usize> = (0..m).filter(|i| left[*i] <= 1 && is_row(i)).collect();
     if queue.is_empty() {
-        return Presolved::Nothing;
+        return Ok(Presolved::Nothing);
     }
     let mut state = State {
         left,
@@ -98,7 +72,7 @@ pub fn presolve<'p>(a: &'p Csc, p: &Problem<'_>, tolerance: f64) -> Presolved<'p
             dropped: 0,
             of_lower: vec![None; n],
             of_upper: vec![None; n],
-            by_rows: ByRows::new(a),
+            by_rows: a.transposed()?,
         },
     };
     for j in 0..n {
@@ -111,10 +85,10 @@ pub fn presolve<'p>(a: &'p Csc, p: &Problem<'_>, tolerance: f64) -> Presolved<'p
             continue;
         }
         if let Err(y) = state.settle(i) {
-            return Presolved::Infeasible(y);
+            return Ok(Presolved::Infeasible(y));
         }
     }
-    Presolved::Reduced(Box::new(state.r))
+    Ok(Presolved::Reduced(Box::new(state.r)))
 }
 
 /// Scales of rows and columns for bounds near 0: the largest bound that meets there, at most 1.
@@ -169,8 +143,9 @@ impl State<'_> {
 
     fn settle(&mut self, i: usize) -> Result<(), Vec<f64>> {
         let columns = &self.r.columns;
-        let changes = |(j, v): &&(usize, f64)| *v != 0.0 && columns.0[*j] != columns.1[*j];
-        match self.r.by_rows.row(i).iter().find(changes) {
+        let changes = |(j, v): &(&usize, &f64)| **v != 0.0 && columns.0[**j] != columns.1[**j];
+        let (index, values) = self.r.by_rows.column(i);
+        match index.iter().zip(values).find(changes) {
             Some((j, v)) => self.bound(i, *j, *v),
             None => self.compare(i),
         }
@@ -257,8 +232,9 @@ impl State<'_> {
         let mut costs = vec![0.0; self.units.1.len()];
         match self.r.of_lower[j] {
             Some(row) => {
-                let of_row = self.r.by_rows.row(row).iter();
-                let entry = of_row.filter(|(k, _)| *k == j).map(|(_, v)| 1.0 / v);
+                let (index, values) = self.r.by_rows.column(row);
+                let of_row = index.iter().zip(values);
+                let entry = of_row.filter(|(k, _)| **k == j).map(|(_, v)| 1.0 / v);
                 y[row] = entry.sum();
             }
             None => costs[j] = -1.0,
@@ -286,7 +262,8 @@ impl Reduced<'_> {
             }
             let by = reduced[*j] / v;
             y[*i] += by;
-            for (k, v) in self.by_rows.row(*i) {
+            let (index, values) = self.by_rows.column(*i);
+            for (k, v) in index.iter().zip(values) {
                 reduced[*k] -= v * by;
             }
             reduced[*j] = 0.0;

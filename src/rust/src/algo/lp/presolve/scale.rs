@@ -2,8 +2,8 @@
 //! (Ruiz), then right-hand sides and costs, all by powers of 2, which round nothing.
 
 use crate::algo::lp::normal::equations::NormalEquations;
-use crate::algo::sparse::csc::Csc;
 use crate::base::error::Result;
+use crate::base::sparse::csc::Csc;
 
 const SWEEPS: usize = 10;
 /// Where all logarithms of magnitudes are as small another sweep would hardly change the nearest

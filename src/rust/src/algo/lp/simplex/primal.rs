@@ -9,9 +9,9 @@ use std::time::Instant;
 
 use super::tableau::{Tableau, NOTHING, ZERO};
 use crate::algo::lp::problem::Problem;
-use crate::algo::sparse::csc::Csc;
 use crate::base::error::Result;
 use crate::base::interrupt;
+use crate::base::sparse::csc::Csc;
 use qd::Quad;
 
 /// Values this close to a bound, relative to it, are at the bound.

@@ -3,7 +3,7 @@
 use crate::algo::lp::presolve::scale::scales_of;
 use crate::algo::lp::presolve::verify::unit_of;
 use crate::algo::lp::problem::Problem;
-use crate::algo::sparse::csc::Csc;
+use crate::base::sparse::csc::Csc;
 
 use qd::Quad;
 

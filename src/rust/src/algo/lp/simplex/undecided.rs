@@ -10,8 +10,8 @@ use crate::algo::lp::normal::layout::SMALL;
 use crate::algo::lp::presolve::verify::{unit_of, Verifier};
 use crate::algo::lp::problem::Problem;
 use crate::algo::lp::solution::{Certificate, Options, Solution};
-use crate::algo::sparse::csc::Csc;
 use crate::base::error::Result;
+use crate::base::sparse::csc::Csc;
 
 /// Bounds may contradict each other by this share of the tolerance, relative to their size.
 pub const CONTRADICTION: f64 = 0.1;

@@ -20,10 +20,10 @@ use faer::Par;
 
 use super::front::eliminate;
 use super::nested_dissection::{Node, NONE};
-use crate::algo::sparse::csc::Csc;
 use crate::base::error::{Error, Result};
 use crate::base::interrupt::{attended, Stop};
 use crate::base::scalar::{filled, room};
+use crate::base::sparse::csc::Csc;
 use crate::base::{packing, scalar, threads};
 
 /// Multiplications between two looks at the user's wish to stop.

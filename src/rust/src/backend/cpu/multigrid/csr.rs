@@ -1,13 +1,13 @@
 //! Sparse matrices of the host's multigrid, and the aggregates of their rows.
 
 use crate::base::error::Result;
-use crate::base::interrupt;
 use crate::base::scalar::try_zeroed;
-use crate::device::sparse::Rows;
+use crate::base::sparse::csc::{look, Csc, Place};
+use crate::base::sparse::symmetric::Symmetric;
 
-/// A matrix by rows, all entries of both triangles.
+/// A matrix with its diagonals.
 pub struct HostCsr {
-    pub(crate) rows: Rows,
+    pub(crate) matrix: Symmetric,
     /// `a_ii`, and the diagonal for relaxation.
     pub(crate) own: Vec<f64>,
     pub(crate) diagonal: Vec<f64>,
@@ -31,16 +31,16 @@ impl HostAggregates {
 }
 
 impl HostCsr {
-    pub(crate) fn new(rows: Rows) -> Result<Self> {
-        let n = rows.starts.len() - 1;
+    pub(crate) fn new(matrix: Symmetric) -> Result<Self> {
+        let n = matrix.rows();
         let (mut own, mut diagonal) = (try_zeroed(n)?, try_zeroed(n)?);
         for i in 0..n {
             look(i)?;
+            let (columns, values) = matrix.row(i);
             let mut sum = 0.0;
-            for e in rows.starts[i] as usize..rows.starts[i + 1] as usize {
-                let v: f64 = rows.values[e];
-                if rows.index[e] as usize == i {
-                    own[i] = v;
+            for (j, v) in columns.iter().zip(values) {
+                if j.at() == i {
+                    own[i] = *v;
                 }
                 sum += v.abs();
             }
@@ -48,7 +48,7 @@ impl HostCsr {
             diagonal[i] = if most > 0.0 { most } else { 1.0 };
         }
         Ok(HostCsr {
-            rows,
+            matrix,
             own,
             diagonal,
         })
@@ -58,22 +58,11 @@ impl HostCsr {
         self.own.len()
     }
 
-    /// Columns and values of a row.
-    #[inline]
-    pub(crate) fn row(&self, i: usize) -> (&[i32], &[f64]) {
-        let at = self.rows.starts[i] as usize..self.rows.starts[i + 1] as usize;
-        (&self.rows.index[at.clone()], &self.rows.values[at])
+    pub(super) fn all(&self) -> &Csc<i32> {
+        self.matrix.all()
     }
 
     pub(super) fn work(&self, columns: usize) -> f64 {
-        ((self.rows.index.len() + 2 * self.order()) * columns) as f64
+        ((self.matrix.entries() + 2 * self.order()) * columns) as f64
     }
-}
-
-/// Looks for the user's wish to stop, at some rows.
-pub(crate) fn look(row: usize) -> Result<()> {
-    if row % (1 << 14) == 0 {
-        interrupt::poll()?;
-    }
-    Ok(())
 }

@@ -3,124 +3,35 @@
 use super::sparse_coarse::{aggregate, coarsen, numbered};
 use crate::backend::cpu::matrix::views::require;
 use crate::backend::cpu::matrix::views::CpuMat;
-use crate::backend::cpu::multigrid::csr::{look, HostAggregates, HostCsr};
+use crate::backend::cpu::multigrid::csr::{HostAggregates, HostCsr};
 use crate::backend::cpu::multigrid::slices::{in_parts, numbers, numbers_mut};
 use crate::backend::cpu::CpuDevice;
 use crate::base::error::{Error, Result};
-use crate::base::scalar::{room, try_zeroed};
-use crate::device::sparse::{each_product, Columns, Rows, Sparse, Stored};
+use crate::base::sparse::csc::{copied, look, wrong, Csc, Place};
+use crate::base::sparse::symmetric::{Stored, Symmetric};
+use crate::device::sparse::{Columns, Sparse};
 use crate::device::stencil::Step;
 
-fn broken(what: &str) -> Error {
-    Error::Dimension {
-        what: format!("a sparse matrix has {what}"),
-    }
-}
-
-/// An error unless the parts fit together, rows ascend, and what is read is finite.
-fn check(a: &Columns<'_>, n: usize) -> Result<()> {
-    let len = i32::try_from(a.index.len()).ok();
-    let ends = a.starts.first() == Some(&0) && a.starts.last().copied() == len;
-    if !ends || a.values.len() != a.index.len() || a.starts.windows(2).any(|w| w[0] > w[1]) {
-        return Err(broken("parts that do not fit together"));
-    }
-    let mut finite = true;
-    for j in 0..n {
-        look(j)?;
-        let at = a.starts[j] as usize..a.starts[j + 1] as usize;
-        let (index, values) = (&a.index[at.clone()], &a.values[at]);
-        let ascending = index.windows(2).all(|w| w[0] < w[1]);
-        let inside = |i: &i32| usize::try_from(*i).is_ok_and(|i| i < n);
-        if !ascending || !index.first().is_none_or(inside) || !index.last().is_none_or(inside) {
-            return Err(broken("rows that are out of order or range"));
-        }
-        let entries = index.iter().zip(values);
-        finite &= entries
-            .filter(|(i, _)| a.stored.reads(**i as usize, j))
-            .all(|(_, v)| v.is_finite());
-    }
-    if finite {
-        Ok(())
-    } else {
-        Err(Error::NonFiniteIn { argument: "A" })
-    }
-}
-
-/// Calls `f` with row, column and value of all entries that are read, by columns.
-fn each(a: &Columns<'_>, n: usize, mut f: impl FnMut(usize, usize, f64)) -> Result<()> {
-    for j in 0..n {
-        look(j)?;
-        for e in a.starts[j] as usize..a.starts[j + 1] as usize {
-            let i = a.index[e] as usize;
-            if a.stored.reads(i, j) {
-                f(i, j, a.values[e]);
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Whether each entry is its mirror image.
-fn is_symmetric(a: &Columns<'_>, n: usize) -> Result<bool> {
-    let mut same = true;
-    each(a, n, |i, j, v| {
-        let at = a.starts[i] as usize..a.starts[i + 1] as usize;
-        let place = a.index[at.clone()].binary_search(&(j as i32));
-        let image = place.map_or(0.0, |p| a.values[at.start + p]);
-        same &= image == v;
-    })?;
-    Ok(same)
-}
-
-fn copy<T: Clone>(x: &[T]) -> Result<Vec<T>> {
-    let mut out = room(x.len())?;
-    out.extend_from_slice(x);
-    Ok(out)
-}
-
-fn load(a: &Columns<'_>) -> Result<Rows> {
-    let n = a.starts.len().saturating_sub(1);
-    check(a, n)?;
-    if a.stored == Stored::All {
-        if !is_symmetric(a, n)? {
-            return Err(Error::NotSymmetric { argument: "A" });
-        }
-        return Ok(Rows {
-            starts: copy(a.starts)?,
-            index: copy(a.index)?,
-            values: copy(a.values)?,
-        });
-    }
-    if a.index.len() > i32::MAX as usize / 2 {
-        return Err(broken("too many entries"));
-    }
-    let mut starts: Vec<i32> = try_zeroed(n + 1)?;
-    each(a, n, |i, j, _| {
-        starts[j + 1] += 1;
-        starts[i + 1] += i32::from(i != j);
-    })?;
-    (0..n).for_each(|j| starts[j + 1] += starts[j]);
-    let len = starts[n] as usize;
-    let (mut index, mut values) = (try_zeroed(len)?, try_zeroed(len)?);
-    // Columns are gone through in order, so that places within rows ascend whatever is stored.
-    let mut next = copy(&starts)?;
-    let mut put = |i: usize, j: usize, v: f64| {
-        let at = next[i] as usize;
-        index[at] = j as i32;
-        values[at] = v;
-        next[i] += 1;
+/// All entries of a matrix from the host. What they must be stands at [`Sparse::sparse_load`].
+fn load(a: &Columns<'_>) -> Result<Symmetric> {
+    let of = a.view();
+    of.check()?;
+    let finite = |j: usize| {
+        let (rows, values) = of.column(j);
+        let read = rows.iter().zip(values);
+        let mut read = read.filter(|(i, _)| a.stored.reads(i.at(), j));
+        read.all(|(_, v)| v.is_finite())
     };
-    each(a, n, |i, j, v| {
-        put(j, i, v);
-        if i != j {
-            put(i, j, v);
-        }
-    })?;
-    Ok(Rows {
-        starts,
-        index,
-        values,
-    })
+    if !(0..of.columns()).all(finite) {
+        return Err(Error::NonFiniteIn { argument: "A" });
+    }
+    if a.stored == Stored::All && !of.is_symmetric()? {
+        return Err(Error::NotSymmetric { argument: "A" });
+    }
+    if a.stored != Stored::All && a.index.len() > i32::MAX as usize / 2 {
+        return Err(wrong("has too many entries"));
+    }
+    Symmetric::of(of, a.stored)
 }
 
 type Mat = CpuMat<'static, f64>;
@@ -144,17 +55,8 @@ impl Sparse for CpuDevice {
         HostCsr::new(load(&a)?)
     }
 
-    fn sparse_read(&self, a: &HostCsr) -> Result<Rows> {
-        let Rows {
-            starts,
-            index,
-            values,
-        } = &a.rows;
-        Ok(Rows {
-            starts: copy(starts)?,
-            index: copy(index)?,
-            values: copy(values)?,
-        })
+    fn sparse_read(&self, a: &HostCsr) -> Result<Csc<i32>> {
+        a.all().copy()
     }
 
     fn sparse_order(&self, a: &HostCsr) -> usize {
@@ -162,20 +64,20 @@ impl Sparse for CpuDevice {
     }
 
     fn sparse_diagonal(&self, a: &HostCsr) -> Result<Vec<f64>> {
-        copy(&a.own)
+        copied(&a.own)
     }
 
     fn sparse_scaled(&self, a: &HostCsr, by: &Mat) -> Result<HostCsr> {
         let (n, by) = (a.order(), numbers(by)?);
         require(by.len() == n, "vectors and matrix do not fit")?;
-        let mut rows = self.sparse_read(a)?;
+        let mut rows = a.all().copy()?;
         for (i, mine) in by.iter().enumerate() {
             look(i)?;
-            for e in rows.starts[i] as usize..rows.starts[i + 1] as usize {
-                rows.values[e] = mine * rows.values[e] * by[rows.index[e] as usize];
+            for e in rows.starts[i]..rows.starts[i + 1] {
+                rows.values[e] = mine * rows.values[e] * by[rows.index[e].at()];
             }
         }
-        HostCsr::new(rows)
+        HostCsr::new(Symmetric::of_all(rows))
     }
 
     fn sparse_residual(&self, a: &HostCsr, b: Option<&Mat>, x: &Mat, out: &mut Mat) -> Result<()> {
@@ -189,14 +91,9 @@ impl Sparse for CpuDevice {
         in_parts(outs, 1, self.threads(), work, &|part| {
             let (first, mut out) = (part.first, part.columns);
             let rows = first..first + out.first().map_or(0, |o| o.len());
-            each_product(
-                rows,
-                |i| a.row(i),
-                &x,
-                |i, c, product| {
-                    out[c][i - first] = b.as_ref().map_or(product, |b| b[c][i] - product);
-                },
-            );
+            a.matrix.each_product(rows, &x, |i, c, product| {
+                out[c][i - first] = b.as_ref().map_or(product, |b| b[c][i] - product);
+            });
         })
     }
 
@@ -232,20 +129,16 @@ impl Sparse for CpuDevice {
                 }
                 return;
             };
-            each_product(
-                first..first + rows,
-                |i| a.row(i),
-                x,
-                |i, c, product| {
-                    let p = &mut p[c][i - first];
-                    let before = match step.momentum {
-                        0.0 => 0.0,
-                        momentum => momentum * *p,
-                    };
-                    *p = before + step.rate / a.diagonal[i] * (b[c][i] - product);
-                    out[c][i - first] = x[c][i] + *p;
-                },
-            );
+            let rows = first..first + rows;
+            a.matrix.each_product(rows, x, |i, c, product| {
+                let p = &mut p[c][i - first];
+                let before = match step.momentum {
+                    0.0 => 0.0,
+                    momentum => momentum * *p,
+                };
+                *p = before + step.rate / a.diagonal[i] * (b[c][i] - product);
+                out[c][i - first] = x[c][i] + *p;
+            });
         })
     }
 
@@ -258,7 +151,7 @@ impl Sparse for CpuDevice {
     }
 
     fn sparse_members(&self, of: &HostAggregates) -> Result<Vec<i32>> {
-        copy(&of.aggregate)
+        copied(&of.aggregate)
     }
 
     fn sparse_compose(
@@ -268,7 +161,7 @@ impl Sparse for CpuDevice {
     ) -> Result<HostAggregates> {
         let same = inner.count() == outer.aggregate.len();
         require(same, "aggregates do not fit")?;
-        let mut aggregate = copy(&inner.aggregate)?;
+        let mut aggregate = copied(&inner.aggregate)?;
         for k in &mut aggregate {
             *k = usize::try_from(*k).map_or(-1, |k| outer.aggregate[k]);
         }
@@ -278,7 +171,7 @@ impl Sparse for CpuDevice {
     fn sparse_coarsen(&self, a: &HostCsr, of: &HostAggregates, scale: f64) -> Result<HostCsr> {
         let same = of.aggregate.len() == a.order();
         require(same, "aggregates and matrix do not fit")?;
-        HostCsr::new(coarsen(a, of, scale)?)
+        HostCsr::new(Symmetric::of_all(coarsen(a, of, scale)?))
     }
 
     fn sparse_inherit(&self, a: &HostCsr, of: &HostAggregates, coarse: &mut HostCsr) -> Result<()> {

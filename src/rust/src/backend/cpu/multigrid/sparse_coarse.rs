@@ -1,9 +1,10 @@
 //! Aggregates of the rows of a sparse matrix, and the matrix of aggregates.
 
-use crate::backend::cpu::multigrid::csr::{look, HostAggregates, HostCsr};
+use crate::backend::cpu::multigrid::csr::{HostAggregates, HostCsr};
 use crate::base::error::Result;
 use crate::base::scalar::{filled, reserve, room, try_zeroed};
-use crate::device::sparse::{priority, Rows, FAINT, ROUNDS, WEAK};
+use crate::base::sparse::csc::{look, Csc};
+use crate::device::sparse::{priority, FAINT, ROUNDS, WEAK};
 
 /// What is left, and what takes no part; else the first row of the aggregate.
 const LEFT: i32 = -1;
@@ -17,7 +18,7 @@ fn strongest(
     relaxes: bool,
     counts: impl Fn(usize) -> bool,
 ) -> Option<usize> {
-    let (index, values) = a.row(i);
+    let (index, values) = a.matrix.row(i);
     let own = a.diagonal[i].sqrt();
     let (mut best, mut top): (Option<(u64, usize)>, f32) = (None, 0.0);
     for (j, v) in index.iter().zip(values) {
@@ -40,7 +41,7 @@ fn strongest(
 }
 
 fn is_apart(a: &HostCsr, i: usize, apart: f64) -> bool {
-    let (index, values) = a.row(i);
+    let (index, values) = a.matrix.row(i);
     let others = index.iter().zip(values).filter(|(j, _)| **j as usize != i);
     others.map(|(_, v)| v.abs()).sum::<f64>() <= apart * a.own[i]
 }
@@ -116,10 +117,11 @@ pub(crate) fn numbered(aggregate: Vec<i32>, count: usize) -> Result<HostAggregat
 }
 
 /// Entries of a coarse row are added up in the order in which the members' rows have them.
-pub(crate) fn coarsen(a: &HostCsr, of: &HostAggregates, scale: f64) -> Result<Rows> {
+pub(crate) fn coarsen(a: &HostCsr, of: &HostAggregates, scale: f64) -> Result<Csc<i32>> {
     let count = of.count();
-    let mut out = Rows {
-        starts: try_zeroed(count + 1)?,
+    let mut out = Csc {
+        rows: count,
+        starts: filled(count + 1, 0)?,
         index: Vec::new(),
         values: Vec::new(),
     };
@@ -128,7 +130,7 @@ pub(crate) fn coarsen(a: &HostCsr, of: &HostAggregates, scale: f64) -> Result<Ro
         look(k)?;
         let first = out.index.len();
         for i in of.of(k) {
-            let (index, values) = a.row(*i as usize);
+            let (index, values) = a.matrix.row(*i as usize);
             reserve(&mut out.index, index.len())?;
             for (j, v) in index.iter().zip(values) {
                 let Ok(to) = usize::try_from(of.aggregate[*j as usize]) else {
@@ -147,7 +149,7 @@ pub(crate) fn coarsen(a: &HostCsr, of: &HostAggregates, scale: f64) -> Result<Ro
         reserve(&mut out.values, out.index.len() - first)?;
         let found = out.index[first..].iter().map(|to| sums[*to as usize]);
         out.values.extend(found.map(|sum| scale * sum));
-        out.starts[k + 1] = out.index.len() as i32;
+        out.starts[k + 1] = out.index.len();
     }
     Ok(out)
 }

@@ -11,7 +11,8 @@ use crate::backend::cuda::multigrid::csr::{whole, DeviceCsr};
 use crate::backend::cuda::CudaDevice;
 use crate::base::error::Result;
 use crate::base::scalar::try_zeroed;
-use crate::device::sparse::{Columns, Rows, Sparse};
+use crate::base::sparse::csc::{Csc, Place};
+use crate::device::sparse::{Columns, Sparse};
 use crate::device::stencil::Step;
 
 /// Of one vector, and of several.
@@ -40,11 +41,13 @@ impl Sparse for CudaDevice {
         sparse_load::load(self.ctx, a)
     }
 
-    fn sparse_read(&self, a: &DeviceCsr) -> Result<Rows> {
+    fn sparse_read(&self, a: &DeviceCsr) -> Result<Csc<i32>> {
         let mut values = try_zeroed(a.entries)?;
         a.values.to_slice(&mut values)?;
-        Ok(Rows {
-            starts: whole(&a.starts, a.n + 1)?,
+        let starts = whole(&a.starts, a.n + 1)?;
+        Ok(Csc {
+            rows: a.n,
+            starts: starts.into_iter().map(Place::at).collect(),
             index: whole(&a.index, a.entries)?,
             values,
         })

@@ -13,7 +13,9 @@ use crate::backend::cuda::transfer::matrix::upload;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Part;
 use crate::base::scalar::Scalar;
-use crate::device::sparse::{Columns, Stored};
+use crate::base::sparse::csc::wrong;
+use crate::base::sparse::symmetric::Stored;
+use crate::device::sparse::Columns;
 
 const SCAN_PARTS: Kernel = Kernel::untyped(Family::SparseLoad, "scan_parts_plain");
 const SCAN_TOTALS: Kernel = Kernel::untyped(Family::SparseLoad, "scan_totals_plain");
@@ -39,15 +41,7 @@ const SCANNED: usize = 2048;
 const MOST: usize = i32::MAX as usize - 4096;
 
 fn too_large() -> Error {
-    Error::Dimension {
-        what: "a sparse matrix has too many entries for the GPU".into(),
-    }
-}
-
-fn broken(what: &str) -> Error {
-    Error::Dimension {
-        what: format!("a sparse matrix has {what}"),
-    }
+    wrong("has too many entries for the GPU")
 }
 
 /// Blocks of warps, each with a column.
@@ -160,11 +154,7 @@ pub(crate) fn scaled(ctx: &'static Context, a: &DeviceCsr, by: u64) -> Result<De
 
 pub(crate) fn load(ctx: &'static Context, a: Columns<'_>) -> Result<DeviceCsr> {
     let (n, entries) = (a.starts.len().saturating_sub(1), a.index.len());
-    let ends =
-        a.starts.first() == Some(&0) && a.starts.last() == i32::try_from(entries).ok().as_ref();
-    if !ends || a.values.len() != entries || a.starts.windows(2).any(|w| w[0] > w[1]) {
-        return Err(broken("parts that do not fit together"));
-    }
+    a.view().check_starts()?;
     let most = if a.stored == Stored::All {
         MOST
     } else {
@@ -199,7 +189,7 @@ pub(crate) fn load(ctx: &'static Context, a: Columns<'_>) -> Result<DeviceCsr> {
     )?;
     let seen = found()?;
     if seen & BROKEN != 0 {
-        return Err(broken("rows that are out of order or range"));
+        return Err(wrong("has rows that are out of order or range"));
     }
     if seen & NOT_FINITE != 0 {
         return Err(Error::NonFiniteIn { argument: "A" });

@@ -2,7 +2,7 @@
 # Compiles the Rust library; src/Makevars calls it in src/ with the settings that configure chose.
 # `cargo rustc --crate-type staticlib` rather than `cargo build`: cargo skips link-time optimisation
 # for a crate that is also an rlib, and the archive would be twice the size. A debug build has no
-# such optimisation: `cargo build` makes the library that `cargo test` uses.
+# such optimisation: `cargo build`, with feature testing, makes the library that `cargo test` uses.
 
 set -e
 manifest=rust/Cargo.toml
@@ -44,7 +44,10 @@ fi
 # configure has compared rustc with what this package needs. Some locked crates (libloading) name a
 # later release than they need.
 build="rustc --crate-type staticlib"
-if [ "$profile" = dev ]; then build=build; fi
+if [ "$profile" = dev ]; then
+  build=build
+  features=$features,testing
+fi
 # shellcheck disable=SC2086
 exec cargo $build --lib --locked --ignore-rust-version -j 2 --profile "$profile" \
   --no-default-features --features "$features" \

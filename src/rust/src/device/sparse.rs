@@ -144,7 +144,8 @@ pub trait Sparse: Elementwise<f64> {
     /// How many there are.
     fn sparse_count(&self, of: &Self::Aggregates) -> usize;
 
-    /// The aggregate of each row, -1 of none, brought to the host.
+    /// The aggregate of each row on the host, -1 for none.
+    #[cfg(feature = "testing")]
     fn sparse_members(&self, of: &Self::Aggregates) -> Result<Vec<i32>>;
 
     /// The aggregates of aggregates as aggregates of rows.

@@ -4,7 +4,7 @@ use crate::device::blas::Blas;
 use extendr_api::prelude::*;
 
 use crate::algo::dense::lu::{self, Rhs};
-use crate::algo::dense::{determinant, solve};
+use crate::algo::dense::solve;
 use crate::algo::tiled::solve_definite;
 use crate::base::error::Result;
 use crate::base::scalar::{widened, Scalar};
@@ -130,7 +130,7 @@ fn native_determinant(x: Robj, n: Robj, how: Robj) -> Robj {
         let x = args::matrix(&x, (n, n))?;
         let (modulus, sign) = on_device!(&how, Work::determinant(n), |dev, T| {
             let x = T::borrow_host(x)?;
-            determinant::log_determinant(dev, args::view(&x, (n, n)))
+            lu::log_determinant(dev, args::view(&x, (n, n)))
         })?;
         Ok(list!(modulus = modulus, sign = sign))
     })

@@ -1,7 +1,9 @@
 //! Drivers whose operands and results stay on the device.
 
 use crate::common::{for_each_device, matrices, residual, same, Host};
-use cudafactor::algo::dense::{cholesky, lu, matmult, qr, qr_apply, solve, triangular};
+use cudafactor::algo::dense::{
+    cholesky, host_to_host, lu, matmult, qr, qr_apply, solve, triangular,
+};
 use cudafactor::base::error::Error;
 use cudafactor::base::matrix::{Part, Trans, Uplo};
 use cudafactor::base::scalar::Scalar;
@@ -66,7 +68,7 @@ fn factors_of_positive_matrices<T: Scalar, D: Device<T>>(device: &D) {
         for (kind, x) in matrices::positive::<T>(n) {
             let a = there(device, &x);
             let mut expected = Host::from_fn(n, n, |_, _| f64::NAN);
-            let host = cholesky::factor(device, x.view(), expected.view_mut());
+            let host = host_to_host::potrf(device, x.view(), expected.view_mut());
             let resident = cholesky::factor_resident(device, &a);
             match (host, resident) {
                 (Ok(()), Ok(r)) => {

@@ -429,10 +429,10 @@ mod several_make_what_one_makes {
     #[test]
     fn cpus_apart() {
         use cudafactor::backend::cpu::CpuDevice;
-        let reached = [(); 3].map(|()| CpuDevice::apart(1));
+        let reached = [(); 3].map(|()| CpuDevice::with_separate_memory(1));
         super::goes_on::<f64, _>(&reached);
         super::several_make_what_one_makes::<f64, _>(reached, &CpuDevice::new(1));
-        let unreached = [(); 3].map(|()| CpuDevice::out_of_reach(1));
+        let unreached = [(); 3].map(|()| CpuDevice::without_peer_access(1));
         super::several_make_what_one_makes::<f32, _>(unreached, &CpuDevice::new(1));
     }
 

@@ -208,11 +208,11 @@ fn all<T: Scalar, D: AsyncCopy<T>>(devs: [D; 3]) {
 
 #[test]
 fn cpus_apart() {
-    stays_where_it_is_made::<f64, _>(&[(); 3].map(|()| CpuDevice::apart(1)));
-    comes_in_strips::<f64, _>(&[(); 3].map(|()| CpuDevice::apart(1)), 750);
-    does_not_stay_out_of_reach::<f32, _>(&[(); 3].map(|()| CpuDevice::out_of_reach(1)));
-    all::<f64, _>([(); 3].map(|()| CpuDevice::apart(1)));
-    all::<f32, _>([(); 3].map(|()| CpuDevice::out_of_reach(1)));
+    stays_where_it_is_made::<f64, _>(&[(); 3].map(|()| CpuDevice::with_separate_memory(1)));
+    comes_in_strips::<f64, _>(&[(); 3].map(|()| CpuDevice::with_separate_memory(1)), 750);
+    does_not_stay_out_of_reach::<f32, _>(&[(); 3].map(|()| CpuDevice::without_peer_access(1)));
+    all::<f64, _>([(); 3].map(|()| CpuDevice::with_separate_memory(1)));
+    all::<f32, _>([(); 3].map(|()| CpuDevice::without_peer_access(1)));
 }
 
 #[test]

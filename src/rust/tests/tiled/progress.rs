@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::common::place::Place;
 use crate::common::{for_each_device, Host};
 use cudafactor::algo::dense::qr_apply::{self, Form, Reflectors};
-use cudafactor::algo::dense::{cholesky, lu, matmult, qr, solve, triangular};
+use cudafactor::algo::dense::{cholesky, host_to_host, lu, matmult, qr, solve, triangular};
 use cudafactor::algo::tiled;
 use cudafactor::algo::tiled::cholesky_file::{factor_files, Budget, Files};
 use cudafactor::algo::tiled::cholesky_host::factor_by_tiles;
@@ -73,7 +73,7 @@ fn all_of_it_is_counted<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
         matmult::self_product(dev, Trans::Yes, x, f64::INFINITY, out)
     });
     counted(dev, "chol", Work::cholesky(N), |out| {
-        cholesky::factor(dev, s, out)
+        host_to_host::potrf(dev, s, out)
     });
     counted(dev, "pivoted chol", Work::cholesky_pivoted(N), |out| {
         cholesky::factor_pivoted(dev, s, -1.0, out).map(|_| ())
@@ -237,7 +237,7 @@ fn tiles_of_host_memory_are_counted() {
     let (n, tile) = (512, 128);
     let a = Host::<f64>::from_fn(n, n, |i, j| f64::from(u8::from(i == j)));
     let mut r = Host::<f64>::from_fn(n, n, |_, _| 0.0);
-    let devs = [CpuDevice::apart(2)];
+    let devs = [CpuDevice::with_separate_memory(2)];
     let bytes = tile * tile * size_of::<f64>();
     let call = progress::begin(1.0, true, 0.0, note_files);
     factor_by_tiles(&devs, 5.0 * bytes as f64, a.view(), r.view_mut()).unwrap();
@@ -257,8 +257,8 @@ fn tiles_of_host_memory_are_counted() {
 
 #[test]
 fn where_memory_is_the_devices_own() {
-    who_waits_for_a_disk_is_told::<f64, _>(&CpuDevice::apart(2));
-    bytes_of_files_are_counted::<f32, _>(&CpuDevice::apart(2));
+    who_waits_for_a_disk_is_told::<f64, _>(&CpuDevice::with_separate_memory(2));
+    bytes_of_files_are_counted::<f32, _>(&CpuDevice::with_separate_memory(2));
 }
 
 for_each_device!(

@@ -124,7 +124,7 @@ fn others<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
 
 #[test]
 fn cpu_apart() {
-    let dev = CpuDevice::apart(1);
+    let dev = CpuDevice::with_separate_memory(1);
     systems::<f64, _>(&dev);
     systems::<f32, _>(&dev);
     others::<f64, _>(&dev);

@@ -14,16 +14,7 @@ use crate::base::matrix::{Part, Uplo};
 use crate::base::scalar::{narrow, try_zeroed, widen, Scalar};
 use crate::device::lapack::PivotedCholesky;
 
-/// The upper factor in `out`, zero below the diagonal.
-pub fn factor<T: Scalar, D: Streamed<T>>(
-    dev: &D,
-    x: MatRef<'_, T>,
-    out: MatMut<'_, T>,
-) -> Result<()> {
-    host_to_host::potrf(dev, x, out)
-}
-
-/// As [`factor`], of a matrix on the device.
+/// The upper factor of a matrix on the device, as [`host_to_host::potrf`] makes it.
 pub fn factor_resident<T: Scalar, D: Lapack<T>>(
     dev: &D,
     x: &D::Mat<'_>,
@@ -70,7 +61,7 @@ pub fn factor_list<T: Scalar, D: Batched<T> + Streamed<T>>(
             let x = T::borrow_host(x)?;
             let x = MatRef::from_column_major_slice(&x, n, n);
             let factored = T::fill_host(out, |out| {
-                factor(dev, x, MatMut::from_column_major_slice_mut(out, n, n))
+                host_to_host::potrf(dev, x, MatMut::from_column_major_slice_mut(out, n, n))
             });
             factored.map_err(|e| e.in_batch(i))?;
         }

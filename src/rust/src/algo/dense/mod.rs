@@ -6,7 +6,6 @@
 
 pub mod cholesky;
 pub mod condition;
-pub mod determinant;
 pub mod host_to_host;
 pub mod least_squares;
 pub mod lu;

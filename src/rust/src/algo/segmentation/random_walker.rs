@@ -7,7 +7,6 @@
 //! Weights and the treatment of seeds are those of scikit-image's `random_walker`.
 
 use super::graph::Graph;
-use super::image::Image;
 use super::labels::{without_label, Choice};
 use super::system::System;
 use crate::algo::sparse::multifrontal::factor::Factor;
@@ -26,51 +25,12 @@ const SOUND: f64 = 1e-9;
 const SETTLED: f64 = 1e-6;
 const REFINEMENTS: usize = 3;
 
-/// The labels of all pixels.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Segmentation {
-    /// Of each pixel its label, or -1 where it is left out or no seed reaches it.
-    pub labels: Vec<i32>,
-    /// The labels there are, in ascending order.
-    pub values: Vec<i32>,
-    /// On request, for each of these labels the probabilities of all pixels: 1 or 0 of a seed, all
-    /// 0 of a pixel without a label.
-    pub probabilities: Option<Vec<f64>>,
-}
-
 /// How large the system was.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Solved {
     pub unknowns: usize,
     /// Numbers in the factor; 0 where none was needed.
     pub entries: usize,
-}
-
-/// Segments an image by its seeds: a label above 0, 0 where one is sought, below 0 where a pixel is
-/// left out.
-///
-/// # Errors
-/// As [`Graph::new`] and [`segment_graph`].
-pub fn segment(
-    image: Image<'_>,
-    seeds: &[i32],
-    beta: f64,
-    probabilities: bool,
-) -> Result<Segmentation> {
-    let graph = Graph::new(image, seeds, beta)?;
-    let values = graph.labels().to_vec();
-    let mut labels = filled(graph.pixels(), 0)?;
-    let mut all = if probabilities {
-        Some(scalar::try_zeroed(graph.pixels() * values.len())?)
-    } else {
-        None
-    };
-    segment_graph(&graph, &mut labels, all.as_deref_mut())?;
-    Ok(Segmentation {
-        labels,
-        values,
-        probabilities: all,
-    })
 }
 
 /// Fills `labels`, of all pixels, and where they are asked for `probabilities`, for each label

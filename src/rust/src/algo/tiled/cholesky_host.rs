@@ -55,7 +55,7 @@ pub fn factor<T: Scalar, D: AsyncCopy<T>>(
     }
     if ways.whole {
         // Where memory is short this has what nobody needs any more given back first.
-        match dense::cholesky::factor(dev, x, out.as_mut()) {
+        match dense::host_to_host::potrf(dev, x, out.as_mut()) {
             Err(e @ Error::DeviceMemory { .. }) if ways.tiles => lacking = Some(e),
             done => return done,
         }

@@ -39,9 +39,10 @@ impl CpuDevice {
         }
     }
 
-    /// As [`CpuDevice::new`], with memory apart from the host's for tiles, as a GPU has: what
-    /// drives several GPUs is tested by it without one.
-    pub fn apart(threads: usize) -> Self {
+    /// As [`CpuDevice::new`], with separate memory for tiles, as a GPU has: tests of drivers for
+    /// several GPUs need none.
+    #[cfg(feature = "testing")]
+    pub fn with_separate_memory(threads: usize) -> Self {
         CpuDevice {
             apart: true,
             reached: true,
@@ -49,11 +50,12 @@ impl CpuDevice {
         }
     }
 
-    /// As [`CpuDevice::apart`], with memory that no other device reaches.
-    pub fn out_of_reach(threads: usize) -> Self {
+    /// As [`CpuDevice::with_separate_memory`], which no other device reaches.
+    #[cfg(feature = "testing")]
+    pub fn without_peer_access(threads: usize) -> Self {
         CpuDevice {
             reached: false,
-            ..CpuDevice::apart(threads)
+            ..CpuDevice::with_separate_memory(threads)
         }
     }
 

@@ -27,6 +27,7 @@ pub use self::cholesky::update::Reflections;
 use self::driver::context::Context;
 pub use self::elementwise::covariance::DevicePoints;
 pub use self::matrix::views::Matrix;
+use self::matrix::views::{set_identity, View};
 pub use self::multigrid::sparse_aggregates::DeviceAggregates;
 pub use crate::backend::cuda::multigrid::csr::DeviceCsr;
 use crate::base::error::Result;
@@ -50,7 +51,14 @@ impl CudaDevice {
         self.ctx.ordinal
     }
 
-    /// Waits until everything asked of the GPU is done.
+    /// Starts a kernel that writes outside of memory, after which the GPU fails for this process:
+    /// for tests of a failed GPU.
+    pub fn fault(&self) -> Result<()> {
+        set_identity(self.ctx, View::<f64>::new(256, 64, 64, 64))
+    }
+
+    /// Waits until the GPU has done all work.
+    #[cfg(feature = "testing")]
     pub fn synchronize(&self) -> Result<()> {
         self.ctx.wait()
     }

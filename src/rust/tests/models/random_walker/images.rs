@@ -1,5 +1,5 @@
+use super::model::segment;
 use super::model::{seeded, Picture};
-use cudafactor::algo::segmentation::random_walker::segment;
 use cudafactor::base::error::Error;
 
 #[test]

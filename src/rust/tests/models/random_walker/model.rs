@@ -1,8 +1,49 @@
 //! The model, solved by Gaussian elimination of all pixels' equations, and images to hold against
 //! it.
 
+use cudafactor::algo::segmentation::graph::Graph;
 use cudafactor::algo::segmentation::image::Image;
-use cudafactor::algo::segmentation::random_walker::{segment, Segmentation};
+use cudafactor::algo::segmentation::random_walker::segment_graph;
+use cudafactor::base::error::Result;
+
+/// The labels of all pixels.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Segmentation {
+    /// Of each pixel its label, or -1 where it is left out or no seed reaches it.
+    pub labels: Vec<i32>,
+    /// The labels there are, in ascending order.
+    pub values: Vec<i32>,
+    /// On request, for each of these labels the probabilities of all pixels: 1 or 0 of a seed, all
+    /// 0 of a pixel without a label.
+    pub probabilities: Option<Vec<f64>>,
+}
+
+/// Segments an image by its seeds: a label above 0, 0 where one is sought, below 0 where a pixel is
+/// left out.
+///
+/// # Errors
+/// As [`Graph::new`] and [`segment_graph`].
+pub fn segment(
+    image: Image<'_>,
+    seeds: &[i32],
+    beta: f64,
+    probabilities: bool,
+) -> Result<Segmentation> {
+    let graph = Graph::new(image, seeds, beta)?;
+    let values = graph.labels().to_vec();
+    let mut labels = vec![0; graph.pixels()];
+    let mut all = if probabilities {
+        Some(vec![0.0; graph.pixels() * values.len()])
+    } else {
+        None
+    };
+    segment_graph(&graph, &mut labels, all.as_deref_mut())?;
+    Ok(Segmentation {
+        labels,
+        values,
+        probabilities: all,
+    })
+}
 
 /// An image that owns its values.
 #[derive(Clone)]

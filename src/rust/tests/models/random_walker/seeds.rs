@@ -1,10 +1,10 @@
 use std::cell::Cell;
 use std::time::Duration;
 
+use super::model::segment;
 use super::model::{seeded, Picture};
 use cudafactor::algo::segmentation::graph::Graph;
 use cudafactor::algo::segmentation::image::Image;
-use cudafactor::algo::segmentation::random_walker::segment;
 use cudafactor::algo::segmentation::seeds::{labels, whole};
 use cudafactor::base::error::Error;
 use cudafactor::base::interrupt;

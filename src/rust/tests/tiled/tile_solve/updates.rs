@@ -27,13 +27,13 @@ mod apart {
 
     #[test]
     fn a_file_of_the_changed_factor() {
-        super::a_file_of_the_changed_factor::<f64, _>(&CpuDevice::apart(2));
-        super::a_file_of_the_changed_factor::<f32, _>(&CpuDevice::apart(1));
+        super::a_file_of_the_changed_factor::<f64, _>(&CpuDevice::with_separate_memory(2));
+        super::a_file_of_the_changed_factor::<f32, _>(&CpuDevice::with_separate_memory(1));
     }
 
     #[test]
     fn no_file_where_there_is_none() {
-        super::no_file_where_there_is_none::<f64, _>(&CpuDevice::apart(2));
+        super::no_file_where_there_is_none::<f64, _>(&CpuDevice::with_separate_memory(2));
     }
 }
 

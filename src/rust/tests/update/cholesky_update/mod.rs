@@ -53,13 +53,13 @@ mod apart {
 
     #[test]
     fn larger_than_the_device() {
-        super::larger_than_the_device::<f64, _>(&CpuDevice::apart(2));
-        super::larger_than_the_device::<f32, _>(&CpuDevice::apart(1));
+        super::larger_than_the_device::<f64, _>(&CpuDevice::with_separate_memory(2));
+        super::larger_than_the_device::<f32, _>(&CpuDevice::with_separate_memory(1));
     }
 
     #[test]
     fn refused_panel_by_panel() {
-        super::refused_panel_by_panel::<f64, _>(&CpuDevice::apart(2));
+        super::refused_panel_by_panel::<f64, _>(&CpuDevice::with_separate_memory(2));
     }
 }
 

@@ -150,6 +150,7 @@ impl Sparse for CpuDevice {
         of.count()
     }
 
+    #[cfg(feature = "testing")]
     fn sparse_members(&self, of: &HostAggregates) -> Result<Vec<i32>> {
         copied(&of.aggregate)
     }

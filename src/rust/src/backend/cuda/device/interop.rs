@@ -1,5 +1,5 @@
-//! What other users of the GPU in this process need of a device: its stream, its addresses, its
-//! clock.
+//! What tests and benchmarks of other libraries in this process need of a device: its stream, its
+//! addresses, its clock.
 
 use std::ffi::c_void;
 use std::mem::size_of;
@@ -8,7 +8,7 @@ use cudarc::driver::sys;
 
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::guards::require;
-use crate::backend::cuda::matrix::views::{set_identity, Matrix, View};
+use crate::backend::cuda::matrix::views::Matrix;
 use crate::backend::cuda::CudaDevice;
 use crate::base::error::Result;
 use crate::base::scalar::Scalar;
@@ -47,15 +47,8 @@ impl CudaDevice {
         self.ctx.check(code, "cuMemcpyDtoDAsync")
     }
 
-    /// Starts a kernel that writes where there is no memory: with it the GPU fails for this
-    /// process. For tests of what then becomes of the process.
-    pub fn fault(&self) -> Result<()> {
-        set_identity(self.ctx, View::<f64>::new(256, 64, 64, 64))
-    }
-
-    /// Runs `work` and waits. Besides its value, the milliseconds by the device's clock from the
-    /// moment all earlier work in the stream was done to the moment all that `work` put into it
-    /// was.
+    /// Runs `work` and waits. Answers its value and its milliseconds by the device's clock, from
+    /// the end of earlier work in the stream to the end of what `work` put into it.
     pub fn timed<R>(&self, work: impl FnOnce() -> R) -> Result<(R, f64)> {
         let (start, end) = (Moment::new(self.ctx)?, Moment::new(self.ctx)?);
         start.record()?;

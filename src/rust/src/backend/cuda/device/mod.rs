@@ -7,6 +7,7 @@ mod batched;
 mod blas;
 mod covariance;
 pub(super) mod elementwise;
+#[cfg(feature = "testing")]
 mod interop;
 mod lapack;
 mod memory;

@@ -156,6 +156,7 @@ impl Sparse for CudaDevice {
         of.count
     }
 
+    #[cfg(feature = "testing")]
     fn sparse_members(&self, of: &DeviceAggregates) -> Result<Vec<i32>> {
         whole(&of.aggregate, of.rows)
     }

@@ -43,8 +43,8 @@ chol_array <- function(x, where, call) {
   reply <- native_chol_batch(x, n, out, count * n^3 / 3, where)
   if (!is.null(reply$err)) {
     reply$err$fields <- with_name(reply$err$fields, dimnames(x)[[3L]])
-    unwrap(reply, call)
   }
+  unwrap(reply, call)
   out
 }
 
@@ -96,6 +96,7 @@ first_failure <- function(known, reply, members, call) {
     unwrap(reply, call)
     return(known)
   }
+  tell(reply, call)
   fields <- reply$err$fields
   fields$index <- members[[fields$index]]
   if (is.null(known) || fields$index < known$index) fields else known

@@ -148,17 +148,22 @@ base_text <- function(fmt, ..., domain = "R") gettextf(fmt, ..., domain = domain
 #
 # `routine` selects the base R routine whose message applies: see singular_text().
 unwrap <- function(reply, call, routine = NULL, out = NULL) {
+  tell(reply, call)
+  err <- reply$err
+  if (is.null(err)) {
+    return(reply$ok %||% out)
+  }
+  raise(err$kind, err$message, err$fields, call, routine)
+}
+
+# Shows what a reply says beside its values: the plan of the call, and that a GPU failed.
+tell <- function(reply, call) {
   if (!is.null(reply$plan)) {
     say_plan(reply$plan, call)
   }
   if (!is.null(reply$warning)) {
     warn("device_failed", paste0(reply$warning, "; device = \"auto\" now uses the CPU"), call)
   }
-  err <- reply$err
-  if (is.null(err)) {
-    return(reply$ok %||% out)
-  }
-  raise(err$kind, err$message, err$fields, call, routine)
 }
 
 # Shows the plan of a call, as option cudafactor.verbose asks for: a message that handlers and

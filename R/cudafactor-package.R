@@ -118,9 +118,8 @@
 #' columns, in parts, or by tiles. It tells the bytes of the operands and the result, and those that
 #' were free. Times in a plan are predictions of the model.
 #'
-#' The message comes when the computation ends, before its error if it fails. Functions that [pcg()]
-#' calls say nothing of their own. Neither does work that has no choice of device, such as
-#' arithmetic of a [gpu_matrix].
+#' The message comes when the computation ends, before its error if it fails. Work that has no
+#' choice of device says nothing, such as arithmetic of a [gpu_matrix].
 #'
 #' The condition has classes `cudafactor_plan`, `message` and `condition`, and fields `device`,
 #' `way`, `cpu_seconds`, `gpu_seconds` and `free_bytes`; numbers are NA where nothing asked for

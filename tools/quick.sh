@@ -21,6 +21,7 @@ matmult; dense; gemm:: matmult_parts::; algo::dense::matmult; matmult
 multigrid; systems; multigrid::; device::stencil; pcg-amg
 numerics; numerics; ; ; cholesky-numerics
 pcg; systems; pcg::; algo::krylov algo::sparse algo::systems; pcg(-[^a].*)?|ichol
+plan; tiled; cholesky_host:: solve_definite::; cost::; device|verbose
 progress; tiled; progress::; progress::; progress
 qr; dense; qr:: qr_; algo::dense::qr_apply; qr(-apply)?|lm(-batch.*)?
 random_walker; models; random_walker::; algo::segmentation; random-walker(-cg|-refused|-system)?

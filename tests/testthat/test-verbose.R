@@ -94,18 +94,25 @@ test_that("matrices in files say their tiles", {
 test_that("a resident matrix is computed with where it is", {
   a <- as_gpu(positive(5), "cpu")
   expect_match(texts(plans(chol(a))),
-    "chol\\(\\): 5 x 5, double: on the CPU .*\\(where the operand is\\)\n$")
+    "^chol.*\\(\\): 5 x 5, double: on the CPU .*\\(where the operand is\\)\n$")
   expect_identical(plans(a %*% a)[[1L]]$way, "resident")
 })
 
 test_that("the plan is told before an error", {
+  batch <- list(diag(2), -diag(3))
+  seen <- plans(tryCatch(gpu_chol(batch), cudafactor_error_not_positive_definite = identity))
+  expect_match(texts(seen), "^gpu_chol\\(\\): ")
+  expect_length(seen, 2L)
   seen <- plans(tryCatch(gpu_chol(-diag(3)), cudafactor_error_not_positive_definite = identity))
   expect_match(texts(seen), "^gpu_chol\\(\\): 3 x 3")
 })
 
-test_that("functions that pcg() calls say nothing", {
-  multiply <- function(v) gpu_matmult(positive(6), v)
-  expect_lte(length(plans(pcg(multiply, matrix(1, 6, 1)))), 1L)
+test_that("functions that pcg() calls show their plans before its own", {
+  solve_with <- function(r) gpu_matmult(diag(6), r)
+  told <- texts(plans(pcg(positive(6), matrix(1:6, 6, 1), solve_with, device = "cpu")))
+  expect_gt(length(told), 1L)
+  expect_match(told[[length(told)]], "^pcg\\(\\): 6 x 6, .* \\(as 'device' says\\)\n$")
+  expect_match(told[-length(told)], "^gpu_matmult\\(\\): 6 x 6 by 6 x 1, ")
 })
 
 test_that("auto says what it found, and a device that is not there is the same error", {

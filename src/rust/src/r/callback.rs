@@ -7,6 +7,7 @@ use extendr_api::prelude::*;
 use crate::algo::krylov::host_blocks::HostBlock;
 use crate::base::error::{Error, Result};
 use crate::base::threads;
+use crate::cost::plan::call as plan;
 
 extern "C" {
     /// In `callback.c`. 1, or -1 where R jumped out of the function, 0 of a matrix that R cannot
@@ -42,6 +43,7 @@ impl Callback {
         // The function may call this package, which then has the threads: no other work is under
         // way.
         let threads = threads::want(0);
+        let plan = plan::take();
         // SAFETY: both blocks have so many rows and columns; R's objects are alive; called on R's
         // thread, which runs the native routine.
         let done = unsafe {
@@ -54,6 +56,7 @@ impl Callback {
                 columns,
             )
         };
+        plan::put_back(plan);
         threads::want(threads);
         match done {
             1 => Ok(()),

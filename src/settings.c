@@ -12,10 +12,22 @@ static int is_numbers(SEXP value) {
   return TYPEOF(value) == REALSXP || (TYPEOF(value) == INTSXP && !Rf_isFactor(value));
 }
 
+// The options, whose symbols are looked up once.
+enum option { THREADS, MIN_FLOPS, PROGRESS, GPU_MEMORY, DEVICES, VERBOSE, BREAKEVEN, OPTIONS };
+static const char *const option_names[OPTIONS] = {
+  "cudafactor.threads", "cudafactor.min_flops", "cudafactor.progress", "cudafactor.gpu_memory",
+  "cudafactor.devices", "cudafactor.verbose",   "cudafactor.breakeven"};
+
+static SEXP option_value(enum option which) {
+  static SEXP symbols[OPTIONS];
+  if (symbols[which] == NULL) symbols[which] = Rf_install(option_names[which]);
+  return Rf_GetOption1(symbols[which]);
+}
+
 // A number from an option, `unset` where there is none, -1 where it is not a number that can be
 // used.
-static double number_option(const char *name, double unset) {
-  const SEXP value = Rf_GetOption1(Rf_install(name));
+static double number_option(enum option which, double unset) {
+  const SEXP value = option_value(which);
   if (value == R_NilValue) return unset;
   if (!is_numbers(value) || XLENGTH(value) != 1) return -1;
   const double number = Rf_asReal(value);
@@ -44,7 +56,7 @@ static int device_number(const char *name) {
 // none of these and no number of seconds.
 static double progress_delay(void) {
   static int interactive = -1;
-  const SEXP value = Rf_GetOption1(Rf_install("cudafactor.progress"));
+  const SEXP value = option_value(PROGRESS);
   const double usual = 2;
   if (value == R_NilValue) {
     if (interactive < 0) {
@@ -57,13 +69,13 @@ static double progress_delay(void) {
   if (TYPEOF(value) == LGLSXP && XLENGTH(value) == 1 && LOGICAL(value)[0] != NA_LOGICAL) {
     return LOGICAL(value)[0] ? usual : R_PosInf;
   }
-  return number_option("cudafactor.progress", usual);
+  return number_option(PROGRESS, usual);
 }
 
 // Option cudafactor.verbose: does a call show its plan? FALSE where it is not set, -1 where it is
 // neither TRUE nor FALSE.
 static double shows_plan(void) {
-  const SEXP value = Rf_GetOption1(Rf_install("cudafactor.verbose"));
+  const SEXP value = option_value(VERBOSE);
   if (value == R_NilValue) return 0;
   if (TYPEOF(value) != LGLSXP || XLENGTH(value) != 1 || LOGICAL(value)[0] == NA_LOGICAL) return -1;
   return LOGICAL(value)[0] != 0;
@@ -74,7 +86,7 @@ static double shows_plan(void) {
 // double holds the sum.
 enum { MOST_DEVICES = 52 };
 static double chosen_devices(void) {
-  const SEXP value = Rf_GetOption1(Rf_install("cudafactor.devices"));
+  const SEXP value = option_value(DEVICES);
   if (value == R_NilValue) return 0;
   if (!is_numbers(value) || XLENGTH(value) == 0) return -1;
   double sum = 0;
@@ -121,15 +133,15 @@ SEXP settings_of_call(SEXP args) {
   const char *name = CHAR(STRING_ELT(precision, 0));
   const int single = strcmp(name, "single") == 0;
   if (number == -3 || (!single && strcmp(name, "double") != 0)) return R_NilValue;
-  const double threads = number_option("cudafactor.threads", 0),
-               min_flops = number_option("cudafactor.min_flops", R_NaN);
+  const double threads = number_option(THREADS, 0),
+               min_flops = number_option(MIN_FLOPS, R_NaN);
   const double delay = progress_delay(),
-               memory = number_option("cudafactor.gpu_memory", R_PosInf),
+               memory = number_option(GPU_MEMORY, R_PosInf),
                devices = chosen_devices(), verbose = shows_plan();
   double orders[VERBS];
   if (threads < 0 || min_flops < 0 || delay < 0 || memory < 0 || devices < 0 || verbose < 0)
     return R_NilValue;
-  if (!read_breakeven(Rf_GetOption1(Rf_install("cudafactor.breakeven")), orders)) return R_NilValue;
+  if (!read_breakeven(option_value(BREAKEVEN), orders)) return R_NilValue;
   const SEXP how = Rf_allocVector(REALSXP, 8 + VERBS);
   double *v = REAL(how);
   v[0] = number;

@@ -4,6 +4,7 @@ use crate::base::error::{Error, Result};
 use crate::base::processor::Processor;
 use crate::base::scalar::Scalar;
 use crate::cost::work::Work;
+use crate::device::async_copy::AsyncCopy;
 use crate::device::elementwise::Elementwise;
 use crate::device::sparse::Sparse;
 use crate::device::stencil::Stencil;
@@ -27,6 +28,14 @@ pub trait Routine {
     fn run<T: Scalar, D: AnyDevice<T>>(&mut self, dev: &D) -> Result<Self::Value>;
 }
 
+/// Work with tiles of `T` that any device can do.
+pub trait TileRoutine<T: Scalar> {
+    type Value;
+
+    /// As [`Routine::run`].
+    fn run<D: AsyncCopy<T>>(&mut self, dev: &D) -> Result<Self::Value>;
+}
+
 /// The devices of one call: which one is for some work, and what runs work there.
 pub trait Dispatch {
     /// Whether the user asked for single precision.
@@ -47,6 +56,17 @@ pub trait Dispatch {
         work: Option<Work>,
         routine: &mut R,
     ) -> Result<R::Value>;
+
+    /// Runs a routine with tiles on this machine, and shows the progress of so many operations.
+    fn run_tiles<T: Scalar, R: TileRoutine<T>>(
+        &self,
+        processor: Processor,
+        operations: f64,
+        routine: &mut R,
+    ) -> Result<R::Value>;
+
+    /// Bytes of host memory that are free, where the system says it.
+    fn free_memory(&self) -> Option<u64>;
 
     /// Whether the CPU may replace a GPU after this error, without the user having asked. If so,
     /// the failure is noted.

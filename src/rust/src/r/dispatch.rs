@@ -1,11 +1,13 @@
 //! The devices that a call's settings choose, for drivers that choose themselves.
 
+use crate::backend::cpu;
 use crate::backend::dispatch::on_processor;
 use crate::base::error::{Error, Result};
 use crate::base::processor::Processor;
 use crate::base::progress;
+use crate::base::scalar::Scalar;
 use crate::cost::work::Work;
-use crate::device::dispatch::{Dispatch, Routine};
+use crate::device::dispatch::{Dispatch, Routine, TileRoutine};
 use crate::r::reply::show_progress;
 use crate::r::session::{note_fallback, set_last};
 use crate::r::target::{check_free, on_device, How};
@@ -34,15 +36,31 @@ impl Dispatch for How {
             self.plan_on_cpu(work);
         }
         let later = processor != Processor::Cpu;
-        if let (false, Some(work)) = (later, &work) {
-            self.plan_on_cpu(work);
-        }
         let begin = |w: Work| progress::begin(w.flops, later, self.delay, show_progress);
         let _shown = work.map(begin);
         on_processor!(processor, self.threads, |dev| {
             set_last(processor);
             routine.run::<f64, _>(dev)
         })
+    }
+
+    fn run_tiles<T: Scalar, R: TileRoutine<T>>(
+        &self,
+        processor: Processor,
+        operations: f64,
+        routine: &mut R,
+    ) -> Result<R::Value> {
+        check_free(processor)?;
+        let later = processor != Processor::Cpu;
+        let _shown = progress::begin(operations, later, self.delay, show_progress);
+        on_processor!(processor, self.threads, |dev| {
+            set_last(processor);
+            routine.run(dev)
+        })
+    }
+
+    fn free_memory(&self) -> Option<u64> {
+        cpu::memory().map(|(free, _)| free)
     }
 
     fn recovers(&self, e: &Error) -> bool {

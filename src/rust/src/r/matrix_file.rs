@@ -129,7 +129,7 @@ fn native_matrix_file_export(file: Robj, dim: Robj, to: Robj, npy: Robj) -> Robj
         };
         by_element!(kind(from)?.element, |T| {
             let file = TileFile::<T>::open(from, Access::Read)?;
-            super::tile_matrix::same_extents(&file, dim)?;
+            crate::algo::tiled::known_file::require_same(&file, dim)?;
             export(&file, to, what)
         })
     })

@@ -2,6 +2,7 @@
 
 use extendr_api::prelude::*;
 
+use crate::algo::tiled::known_file::{open_known, require_dimensions};
 use crate::backend::cpu;
 use crate::base::error::{Error, Result};
 use crate::base::identity;
@@ -9,7 +10,7 @@ use crate::base::scalar::Scalar;
 use crate::r::args::{self, Out};
 use crate::r::reply::reply;
 use crate::r::tile_parts::{gather, Places};
-use crate::tiles::{kind, names, Access, Element, Layout, Shape, State, TileFile};
+use crate::tiles::{kind, names, Access, Element, Shape, State, TileFile};
 
 /// Runs `$body` with `$t` the type of a file's numbers.
 macro_rules! by_element {
@@ -86,34 +87,8 @@ fn native_tiles_names(file: Robj, dim: Robj) -> Robj {
         let file = path(&file)?;
         let dim = args::dims(&dim)?;
         let (header, names) = names(file)?;
-        require_extents(file, &header.layout, dim)?;
+        require_dimensions(file, &header.layout, dim)?;
         Ok(list!(names = Raw::from_bytes(&names)))
-    })
-}
-
-/// Opens a file that is to hold a matrix of these extents.
-pub fn open_known<T: Scalar>(file: &str, dim: (usize, usize)) -> Result<TileFile<T>> {
-    let file = TileFile::<T>::open(file, Access::Read)?;
-    same_extents(&file, dim)?;
-    Ok(file)
-}
-
-/// Fails where the file holds another matrix than the object says.
-pub fn same_extents<T: Scalar>(file: &TileFile<T>, dim: (usize, usize)) -> Result<()> {
-    require_extents(&file.path().display().to_string(), file.layout(), dim)
-}
-
-fn require_extents(path: &str, layout: &Layout, dim: (usize, usize)) -> Result<()> {
-    if (layout.rows(), layout.cols()) == dim {
-        return Ok(());
-    }
-    Err(Error::FileFormat {
-        path: path.to_owned(),
-        what: format!(
-            "the file holds another matrix now, which is {} x {}: open_tile_matrix() opens it",
-            layout.rows(),
-            layout.cols()
-        ),
     })
 }
 

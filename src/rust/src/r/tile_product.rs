@@ -1,77 +1,20 @@
 //! Products with a matrix in a file: `%*%`, `crossprod` and `tcrossprod`.
 
-use std::sync::Arc;
-
 use extendr_api::prelude::*;
 
-use crate::algo::tiled::memory::Budget;
-use crate::algo::tiled::product::{multiply, Stored};
-use crate::algo::tiled::source::Passing;
+use crate::algo::tiled::file_task::{carry_out, WantedMemory};
+use crate::algo::tiled::known_file::open_known;
+use crate::algo::tiled::product::Stored;
+use crate::algo::tiled::tasks::Product;
 use crate::base::error::Result;
 use crate::base::matrix::Trans;
-use crate::base::progress::Moved;
 use crate::base::scalar::Scalar;
-use crate::cost::plan::device::suits_file;
-use crate::cost::work::Operands;
-use crate::device::async_copy::AsyncCopy;
 use crate::r::args::{self, Out};
 use crate::r::reply::reply;
 use crate::r::target::How;
-use crate::r::tile_matrix::{by_element, open_known, path};
-use crate::r::tile_task::{carry_out, wanted, Task, Wanted};
+use crate::r::tile_matrix::{by_element, path};
+use crate::r::tile_task::wanted;
 use crate::tiles::kind;
-
-/// `out = op(x) y`
-struct Product<'a, T> {
-    x: &'a Stored<'a, T>,
-    tile: usize,
-    op: Trans,
-    y: &'a [f64],
-    ydim: (usize, usize),
-    out: &'a mut [f64],
-    odim: (usize, usize),
-}
-
-impl<T: Scalar> Task<T> for Product<'_, T> {
-    fn operations(&self) -> f64 {
-        2.0 * self.x.multiplications() * self.ydim.1 as f64
-    }
-
-    fn phase(&self) -> &'static str {
-        "multiplying"
-    }
-
-    fn moved(&self) -> Arc<Moved> {
-        self.x.counter()
-    }
-
-    fn tile_bytes(&self) -> Result<u64> {
-        self.x.tile_bytes()
-    }
-
-    fn is_large(&self) -> bool {
-        let (rows, cols) = self.x.extents();
-        suits_file(rows.min(cols), self.ydim.1)
-    }
-
-    fn dimensions(&self) -> (Operands, usize) {
-        let x = self.op.shape(self.x.extents());
-        (Operands::Product(x, self.ydim), self.tile)
-    }
-
-    fn column(&self) -> u64 {
-        ((self.ydim.0 + self.odim.0) * size_of::<T>()) as u64
-    }
-
-    fn run<D: AsyncCopy<T>>(&mut self, dev: &D, budget: Budget) -> Result<()> {
-        let y = T::borrow_host(self.y)?;
-        let (x, op, ydim, odim) = (self.x, self.op, self.ydim, self.odim);
-        T::fill_host(self.out, |out| {
-            let (y, out) = (args::view(&y, ydim), args::view_mut(out, odim));
-            multiply(dev, x, op, y, out, budget).map(|_| ())
-        })
-    }
-}
 
 fn multiply_file<T: Scalar>(
     file: &str,
@@ -79,7 +22,7 @@ fn multiply_file<T: Scalar>(
     op: Trans,
     (y, ydim): (&Robj, (usize, usize)),
     out: &Robj,
-    (wanted, how): (&Wanted, &How),
+    (wanted, how): (&WantedMemory, &How),
 ) -> Result<()> {
     let file = open_known::<T>(file, dim)?;
     let x = Stored::new(&file)?;
@@ -98,7 +41,7 @@ fn multiply_file<T: Scalar>(
         out: out.slice(),
         odim,
     };
-    carry_out(wanted, how, &mut task)
+    carry_out(how, wanted, &mut task)
 }
 
 /// out = op(x) y, of the matrix or the factor in a file of these extents

@@ -1,120 +1,21 @@
 //! What streams through a Cholesky factor in a file: `chol_solve`, `backsolve`, `chol2inv_diag`,
 //! `determinant`.
 
-use std::sync::Arc;
-
 use extendr_api::prelude::*;
 
 use crate::algo::tiled::factor::Factor;
-use crate::algo::tiled::inverse::inverse_diagonal;
-use crate::algo::tiled::memory::Budget;
-use crate::algo::tiled::solve::{solve, System};
-use crate::algo::tiled::source::Passing;
+use crate::algo::tiled::file_task::{carry_out, WantedMemory};
+use crate::algo::tiled::known_file::open_known;
+use crate::algo::tiled::solve::System;
+use crate::algo::tiled::tasks::{InverseDiagonal, Solve};
 use crate::base::error::{Error, Result};
-use crate::base::progress::Moved;
 use crate::base::scalar::Scalar;
-use crate::cost::plan::device::suits_file;
-use crate::cost::work::{cholesky_flops, Operands};
-use crate::device::async_copy::AsyncCopy;
 use crate::r::args::{self, Out};
 use crate::r::reply::reply;
 use crate::r::target::How;
-use crate::r::tile_matrix::{by_element, open_known, path};
-use crate::r::tile_task::{carry_out, wanted, Task, Wanted};
+use crate::r::tile_matrix::{by_element, path};
+use crate::r::tile_task::wanted;
 use crate::tiles::kind;
-
-/// `out = op(R)^-1 b`
-struct Solve<'a, T> {
-    factor: &'a Factor<'a, T>,
-    system: System,
-    b: &'a [f64],
-    dim: (usize, usize),
-    out: &'a mut [f64],
-}
-
-impl<T: Scalar> Task<T> for Solve<'_, T> {
-    fn operations(&self) -> f64 {
-        let n = self.factor.order() as f64;
-        self.system.sweeps() * n * n * self.dim.1 as f64
-    }
-
-    fn phase(&self) -> &'static str {
-        "solving"
-    }
-
-    fn moved(&self) -> Arc<Moved> {
-        self.factor.counter()
-    }
-
-    fn tile_bytes(&self) -> Result<u64> {
-        self.factor.tile_bytes()
-    }
-
-    fn is_large(&self) -> bool {
-        suits_file(self.factor.order(), self.dim.1)
-    }
-
-    fn dimensions(&self) -> (Operands, usize) {
-        let operands = Operands::System(self.factor.order(), self.dim.1);
-        (operands, self.factor.tile())
-    }
-
-    fn column(&self) -> u64 {
-        (self.factor.order() * size_of::<T>()) as u64
-    }
-
-    fn run<D: AsyncCopy<T>>(&mut self, dev: &D, budget: Budget) -> Result<()> {
-        let b = T::borrow_host(self.b)?;
-        let odim = (self.factor.order(), self.dim.1);
-        let (factor, system, dim) = (self.factor, self.system, self.dim);
-        T::fill_host(self.out, |out| {
-            let (b, out) = (args::view(&b, dim), args::view_mut(out, odim));
-            solve(dev, factor, system, b, out, budget).map(|_| ())
-        })
-    }
-}
-
-/// `out = diag((R'R)^-1)`
-struct InverseDiagonal<'a, T> {
-    factor: &'a Factor<'a, T>,
-    out: &'a mut [f64],
-}
-
-impl<T: Scalar> Task<T> for InverseDiagonal<'_, T> {
-    fn operations(&self) -> f64 {
-        cholesky_flops(self.factor.order())
-    }
-
-    fn phase(&self) -> &'static str {
-        "inverting"
-    }
-
-    fn moved(&self) -> Arc<Moved> {
-        self.factor.counter()
-    }
-
-    fn tile_bytes(&self) -> Result<u64> {
-        self.factor.tile_bytes()
-    }
-
-    fn is_large(&self) -> bool {
-        suits_file(self.factor.order(), usize::MAX)
-    }
-
-    fn dimensions(&self) -> (Operands, usize) {
-        let n = self.factor.order();
-        (Operands::Matrix(n, n), self.factor.tile())
-    }
-
-    fn column(&self) -> u64 {
-        // Of one column alone every tile is read for too little arithmetic.
-        (self.factor.order() * self.factor.tile() * size_of::<T>()) as u64
-    }
-
-    fn run<D: AsyncCopy<T>>(&mut self, dev: &D, budget: Budget) -> Result<()> {
-        inverse_diagonal(dev, self.factor, self.out, budget).map(|_| ())
-    }
-}
 
 fn system(x: &Robj) -> Result<System> {
     match x.as_str() {
@@ -136,7 +37,7 @@ fn solve_file<T: Scalar>(
     b: &Robj,
     bdim: (usize, usize),
     out: &Robj,
-    (wanted, how): (&Wanted, &How),
+    (wanted, how): (&WantedMemory, &How),
 ) -> Result<()> {
     let file = open_known::<T>(file, dim)?;
     let factor = Factor::new(&file, k)?;
@@ -153,7 +54,7 @@ fn solve_file<T: Scalar>(
         dim: bdim,
         out: out.slice(),
     };
-    carry_out(wanted, how, &mut task)
+    carry_out(how, wanted, &mut task)
 }
 
 /// out = the solution with the leading `k` rows and columns of the factor in a file of these
@@ -193,7 +94,7 @@ fn inverse_of_file<T: Scalar>(
     file: &str,
     dim: (usize, usize),
     out: &mut [f64],
-    (wanted, how): (&Wanted, &How),
+    (wanted, how): (&WantedMemory, &How),
 ) -> Result<()> {
     let file = open_known::<T>(file, dim)?;
     let factor = Factor::new(&file, dim.0)?;
@@ -201,7 +102,7 @@ fn inverse_of_file<T: Scalar>(
         factor: &factor,
         out,
     };
-    carry_out(wanted, how, &mut task)
+    carry_out(how, wanted, &mut task)
 }
 
 /// out = the diagonal of the inverse of the matrix whose factor is in a file of these extents

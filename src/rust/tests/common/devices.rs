@@ -1,12 +1,15 @@
-//! The devices of a call, all of them the CPU: one may stand for a GPU.
+//! The devices of a call, all of them the CPU: one may stand for a GPU, with other memory for tiles.
 
 use std::cell::{Cell, RefCell};
 
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::base::error::{Error, Result};
 use cudafactor::base::processor::Processor;
+use cudafactor::base::scalar::Scalar;
 use cudafactor::cost::work::Work;
-use cudafactor::device::dispatch::{Dispatch, Routine};
+use cudafactor::device::dispatch::{Dispatch, Routine, TileRoutine};
+
+use super::apart::Apart;
 
 /// What stands for a GPU.
 pub const GPU: Processor = Processor::Cuda(0);
@@ -21,6 +24,8 @@ pub struct Devices {
     /// Whether the CPU may then replace it.
     pub recovers: bool,
     pub single: bool,
+    /// Whether tiles go to other memory for the GPU.
+    pub apart: bool,
     /// Where routines began, in order.
     pub ran: RefCell<Vec<Processor>>,
     /// How often the CPU replaced the GPU.
@@ -105,6 +110,23 @@ impl Dispatch for Devices {
     ) -> Result<R::Value> {
         self.begin(processor)?;
         routine.run::<f64, _>(&CpuDevice::new(2))
+    }
+
+    fn run_tiles<T: Scalar, R: TileRoutine<T>>(
+        &self,
+        processor: Processor,
+        _: f64,
+        routine: &mut R,
+    ) -> Result<R::Value> {
+        self.begin(processor)?;
+        match processor == GPU && self.apart {
+            true => routine.run(&Apart::<T>::new()),
+            false => routine.run(&CpuDevice::new(2)),
+        }
+    }
+
+    fn free_memory(&self) -> Option<u64> {
+        Some(1 << 30)
     }
 
     fn recovers(&self, e: &Error) -> bool {

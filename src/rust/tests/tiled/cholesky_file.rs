@@ -15,7 +15,7 @@ fn layout(n: usize, tile: usize) -> Layout {
 
 /// The upper triangle of `a` in a new file. What lies below the diagonal is not zero: nobody is to
 /// read it.
-fn written<T: Scalar>(place: &Place, a: &Host<T>, tile: usize) -> TileFile<T> {
+pub fn written<T: Scalar>(place: &Place, a: &Host<T>, tile: usize) -> TileFile<T> {
     let layout = layout(a.rows, tile);
     let file = TileFile::<T>::create(place, layout).unwrap();
     let mut buffer = file.buffer().unwrap();
@@ -98,7 +98,7 @@ fn in_place_on<T: Scalar, D: AsyncCopy<T>>(
     Ok((upper_triangle(&file), report))
 }
 
-fn positive<T: Scalar>(n: usize) -> Host<T> {
+pub fn positive<T: Scalar>(n: usize) -> Host<T> {
     let x = matrices::random::<T>(n, n, 5);
     let wide = x.wide();
     let s = wide.transpose() * &wide;

@@ -5,6 +5,7 @@ mod common;
 
 mod cholesky_file;
 mod cholesky_host;
+mod factor_file;
 mod foreign;
 mod progress;
 mod solve_definite;

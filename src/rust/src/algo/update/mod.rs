@@ -8,6 +8,7 @@ mod change;
 mod checks;
 pub mod factor;
 pub mod file;
+pub mod file_task;
 pub mod host;
 pub(crate) mod margin;
 mod panels;

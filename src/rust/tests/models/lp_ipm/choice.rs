@@ -14,7 +14,7 @@ use faer::MatRef;
 
 use super::problem::Lp;
 use super::INF;
-use crate::devices::{Devices, GPU};
+use crate::common::devices::{Devices, GPU};
 
 const CPU: Processor = Processor::Cpu;
 

@@ -8,7 +8,7 @@ use cudafactor::algo::segmentation::random_walker::segment_graph;
 use cudafactor::base::error::Error;
 use cudafactor::base::processor::Processor;
 
-use crate::devices::{Devices, GPU};
+use crate::common::devices::{Devices, GPU};
 
 const CPU: Processor = Processor::Cpu;
 

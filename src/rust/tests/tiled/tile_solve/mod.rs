@@ -35,6 +35,7 @@ mod inverse;
 mod products;
 mod refused;
 mod systems;
+mod tasks;
 mod updates;
 
 const SYSTEMS: [System; 3] = [System::Backward, System::Forward, System::Both];

@@ -27,10 +27,10 @@ const ANY: WantedMemory = WantedMemory {
     device: f64::NAN,
 };
 
-/// The CPU; a GPU that is named, with other memory; one that fails and is replaced.
-fn all_devices() -> [(Devices, &'static [Processor]); 4] {
+/// The CPU; a GPU that is named, whose memory may be apart; one that fails and is replaced.
+fn all_devices(apart: bool) -> [(Devices, &'static [Processor]); 4] {
     let gpu = || Devices {
-        apart: true,
+        apart,
         ..Devices::gpu()
     };
     let failing = Devices {
@@ -47,9 +47,9 @@ fn all_devices() -> [(Devices, &'static [Processor]); 4] {
     ]
 }
 
-/// Carries the task out on all kinds of devices, with as much memory as is usual.
-fn everywhere(mut run: impl FnMut(&Devices, &WantedMemory) -> Result<()>) {
-    for (devices, ran) in all_devices() {
+/// Carries a task out on all kinds of devices, with as much memory as is usual, and with too little.
+fn everywhere(apart: bool, mut run: impl FnMut(&Devices, &WantedMemory) -> Result<()>) {
+    for (devices, ran) in all_devices(apart) {
         run(&devices, &ANY).unwrap();
         assert_eq!(devices.ran(), ran);
         let few = WantedMemory { host: 10.0, ..ANY };
@@ -65,7 +65,7 @@ fn everywhere(mut run: impl FnMut(&Devices, &WantedMemory) -> Result<()>) {
             device: 10.0,
             ..ANY
         };
-        let on_gpu = devices.ran().last() == Some(&GPU);
+        let on_gpu = apart && devices.ran().last() == Some(&GPU);
         match run(&devices, &few) {
             Err(Error::Argument { argument, .. }) => {
                 assert_eq!((argument, on_gpu), ("gpu_memory", true))
@@ -105,7 +105,7 @@ fn products() {
             Trans::No => &wide * y.wide(),
             Trans::Yes => wide.transpose() * y.wide(),
         };
-        everywhere(|devices, wanted| {
+        everywhere(true, |devices, wanted| {
             let mut out = vec![f64::NAN; N * COLUMNS];
             let mut task = Product {
                 x: &x,
@@ -138,7 +138,7 @@ fn systems() {
             System::Both => wide.transpose() * (&wide * &x),
         };
         let b = by_columns(&Host::from_fn(N, COLUMNS, |i, j| b[(i, j)]));
-        everywhere(|devices, wanted| {
+        everywhere(true, |devices, wanted| {
             let mut out = vec![f64::NAN; N * COLUMNS];
             let mut task = Solve {
                 factor: &factor,
@@ -160,7 +160,7 @@ fn inverses() {
     let file = written(&place, &triangle::<f64>(N), 32);
     let factor = Factor::new(&file, N).unwrap();
     let mut first = None;
-    everywhere(|devices, wanted| {
+    everywhere(true, |devices, wanted| {
         let mut out = vec![f64::NAN; N];
         let mut task = InverseDiagonal {
             factor: &factor,
@@ -182,7 +182,8 @@ fn updates() {
     let v = matrices::random::<f64>(N, COLUMNS, 3);
     let values = by_columns(&v);
     let product = r.wide().transpose() * r.wide() + v.wide() * v.wide().transpose();
-    everywhere(|devices, wanted| {
+    // The device whose memory is apart has no updates.
+    everywhere(false, |devices, wanted| {
         let to = Place::new("tasks");
         let mut task = Update {
             from: &file,

@@ -47,7 +47,7 @@ fn all_devices(apart: bool) -> [(Devices, &'static [Processor]); 4] {
     ]
 }
 
-/// Carries a task out on all kinds of devices, with as much memory as is usual, and with too little.
+/// Carries a task out on all kinds of devices, with the usual memory and with too little.
 fn everywhere(apart: bool, mut run: impl FnMut(&Devices, &WantedMemory) -> Result<()>) {
     for (devices, ran) in all_devices(apart) {
         run(&devices, &ANY).unwrap();

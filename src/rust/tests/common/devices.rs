@@ -1,4 +1,4 @@
-//! The devices of a call, all of them the CPU. One may stand for a GPU, with other memory for tiles.
+//! The devices of a call, all of them the CPU. One may stand for a GPU, and have other memory.
 
 use std::cell::{Cell, RefCell};
 

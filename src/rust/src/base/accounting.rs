@@ -48,15 +48,15 @@ pub fn held(place: Processor) -> (u64, u64) {
 
 /// One matrix's part of the count, for as long as it lives.
 #[derive(Debug)]
-pub struct Share {
+pub struct MemoryShare {
     place: Processor,
     bytes: u64,
 }
 
-impl Share {
+impl MemoryShare {
     /// Counts a matrix of `bytes` bytes. On the CPU this may start a garbage collection, see
     /// [`after_span`].
-    pub fn new(place: Processor, bytes: u64) -> Share {
+    pub fn new(place: Processor, bytes: u64) -> MemoryShare {
         let t = tally(place);
         t.bytes.fetch_add(bytes, Relaxed);
         t.objects.fetch_add(1, Relaxed);
@@ -66,7 +66,7 @@ impl Share {
             SINCE.store(0, Relaxed);
             after_span();
         }
-        Share { place, bytes }
+        MemoryShare { place, bytes }
     }
 
     pub fn bytes(&self) -> u64 {
@@ -74,7 +74,7 @@ impl Share {
     }
 }
 
-impl Drop for Share {
+impl Drop for MemoryShare {
     fn drop(&mut self) {
         let t = tally(self.place);
         t.bytes.fetch_sub(self.bytes, Relaxed);
@@ -143,15 +143,15 @@ mod tests {
         // A separate device, because other tests hold matrices too.
         let place = Processor::Cuda(GPUS - 2);
         assert_eq!(held(place), (0, 0));
-        let one = Share::new(place, 100);
-        let two = Share::new(place, 0);
+        let one = MemoryShare::new(place, 100);
+        let two = MemoryShare::new(place, 0);
         assert_eq!(held(place), (100, 2));
         drop(one);
         assert_eq!(held(place), (0, 1));
         drop(two);
         assert_eq!(held(place), (0, 0));
         // Also far beyond the last one.
-        let far = Share::new(Processor::Cuda(usize::MAX), 8);
+        let far = MemoryShare::new(Processor::Cuda(usize::MAX), 8);
         assert_eq!(held(Processor::Cuda(GPUS)), (8, 1));
         drop(far);
     }
@@ -168,17 +168,17 @@ mod tests {
             });
         });
         for _ in 0..8 {
-            drop(Share::new(Processor::Cpu, SPANS.0 / 2));
+            drop(MemoryShare::new(Processor::Cpu, SPANS.0 / 2));
         }
         assert_eq!(ASKED.with(Cell::get), (4, 0));
         // The distance of collections grows with the memory held. They are full each time that has
         // doubled.
-        let kept: Vec<Share> = (0..16)
-            .map(|_| Share::new(Processor::Cpu, SPANS.0))
+        let kept: Vec<MemoryShare> = (0..16)
+            .map(|_| MemoryShare::new(Processor::Cpu, SPANS.0))
             .collect();
         assert_eq!(ASKED.with(Cell::get), (10, 2));
         drop(kept);
-        drop(Share::new(Processor::Cuda(0), 2 * SPANS.1));
+        drop(MemoryShare::new(Processor::Cuda(0), 2 * SPANS.1));
         assert_eq!(ASKED.with(Cell::get), (10, 2));
     }
 }

@@ -19,7 +19,7 @@ const SETTLE: u64 = 256 << 20;
 
 /// The header of the new file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ExportFormat {
     /// Nothing.
     Raw,
     /// The header of NumPy's format.
@@ -28,14 +28,14 @@ pub enum Kind {
 
 /// Writes the whole matrix, or factor, of a file of tiles to a new file. After an error there is no
 /// new file.
-pub fn export<T: Scalar>(file: &TileFile<T>, path: &Path, kind: Kind) -> Result<()> {
+pub fn export<T: Scalar>(file: &TileFile<T>, path: &Path, kind: ExportFormat) -> Result<()> {
     let below = below(file)?;
     let layout = *file.layout();
     let (rows, cols, ld) = (layout.rows(), layout.cols(), layout.tile());
     let size = size_of::<T>();
     let header = match kind {
-        Kind::Raw => Vec::new(),
-        Kind::Npy => npy::header(size, (rows, cols)),
+        ExportFormat::Raw => Vec::new(),
+        ExportFormat::Npy => npy::header(size, (rows, cols)),
     };
     let bytes = rows
         .checked_mul(cols)

@@ -5,7 +5,7 @@
 //! into the system's page cache, and then copied part by part. If the cache is too small, the parts
 //! come from the disk.
 
-use super::source::{Order, Source};
+use super::source::{Source, StorageOrder};
 use crate::base::error::{Error, Result};
 use crate::base::interrupt;
 use crate::base::progress;
@@ -30,8 +30,8 @@ pub fn import<T: Scalar>(source: &Source, file: &TileFile<T>) -> Result<()> {
         });
     }
     let (blocks, across) = match source.order {
-        Order::Columns => (layout.block_cols(), layout.block_rows()),
-        Order::Rows => (layout.block_rows(), layout.block_cols()),
+        StorageOrder::Columns => (layout.block_cols(), layout.block_rows()),
+        StorageOrder::Rows => (layout.block_rows(), layout.block_cols()),
     };
     let mut pieces = Pieces::new(source, layout.tile())?;
     let mut tile = file.buffer()?;
@@ -39,16 +39,16 @@ pub fn import<T: Scalar>(source: &Source, file: &TileFile<T>) -> Result<()> {
         // The stored tiles among those that share these lines.
         let stored = match (layout.shape(), source.order) {
             (Shape::Full, _) => 0..across,
-            (Shape::Triangle, Order::Columns) => 0..block + 1,
-            (Shape::Triangle, Order::Rows) => block..across,
+            (Shape::Triangle, StorageOrder::Columns) => 0..block + 1,
+            (Shape::Triangle, StorageOrder::Rows) => block..across,
         };
         let ends = (stored.start, stored.end);
         pieces.warm(block, ends)?;
         for other in stored {
             interrupt::poll()?;
             let (i, j) = match source.order {
-                Order::Columns => (other, block),
-                Order::Rows => (block, other),
+                StorageOrder::Columns => (other, block),
+                StorageOrder::Rows => (block, other),
             };
             let extent = layout.extent(i, j);
             pieces.fill((i, j), extent, &mut tile)?;
@@ -85,8 +85,8 @@ struct Pieces<'a, T> {
 impl<'a, T: Scalar> Pieces<'a, T> {
     fn new(source: &'a Source, tile: usize) -> Result<Self> {
         let rows = match source.order {
-            Order::Columns => 0,
-            Order::Rows => ROWS * tile,
+            StorageOrder::Columns => 0,
+            StorageOrder::Rows => ROWS * tile,
         };
         Ok(Pieces {
             source,
@@ -101,8 +101,8 @@ impl<'a, T: Scalar> Pieces<'a, T> {
     /// from `ends.0` to `ends.1` (first entry and length).
     fn lines(&self, block: usize, ends: (usize, usize)) -> ((usize, usize), (usize, usize)) {
         let (lines, length) = match self.source.order {
-            Order::Columns => (self.source.cols, self.source.rows),
-            Order::Rows => (self.source.rows, self.source.cols),
+            StorageOrder::Columns => (self.source.cols, self.source.rows),
+            StorageOrder::Rows => (self.source.rows, self.source.cols),
         };
         let within = |n: usize, (from, to): (usize, usize)| {
             let from = (from * self.tile).min(n);
@@ -170,13 +170,13 @@ impl<'a, T: Scalar> Pieces<'a, T> {
         }
         let number = source.number;
         match source.order {
-            Order::Columns => {
+            StorageOrder::Columns => {
                 let bytes = &mut self.bytes[..rows * number.size()];
                 source.read((j * ld, cols), i * ld, bytes, |c, bytes| {
                     number.decode(bytes, &mut tile[c * ld..][..rows]);
                 })
             }
-            Order::Rows => {
+            StorageOrder::Rows => {
                 let bytes = &mut self.bytes[..cols * number.size()];
                 for first in (0..rows).step_by(ROWS) {
                     let count = ROWS.min(rows - first);

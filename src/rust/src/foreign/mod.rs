@@ -14,7 +14,7 @@ pub mod npy;
 pub mod number;
 pub mod source;
 
-pub use export::{export, Kind};
+pub use export::{export, ExportFormat};
 pub use import::import;
 pub use number::Number;
-pub use source::{Order, Source};
+pub use source::{Source, StorageOrder};

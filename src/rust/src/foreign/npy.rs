@@ -2,7 +2,7 @@
 //! text, and the text, a Python dictionary of three entries. The numbers follow it.
 
 use super::number::{Number, NATIVE};
-use super::source::Order;
+use super::source::StorageOrder;
 use crate::base::error::{Error, Result};
 use crate::tiles::PlainFile;
 
@@ -15,10 +15,10 @@ const ALIGNED: usize = 64;
 
 /// The contents of a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Header {
+pub struct NpyHeader {
     /// NumPy's name of the type, which [`Number::parse`] knows.
     pub number: String,
-    pub order: Order,
+    pub order: StorageOrder,
     pub rows: usize,
     pub cols: usize,
     /// Offset of the first number.
@@ -27,7 +27,7 @@ pub struct Header {
 
 /// Reads the header of a file with a matrix of real numbers, or with a vector, which becomes a
 /// column.
-pub fn read(file: &PlainFile) -> Result<Header> {
+pub fn read(file: &PlainFile) -> Result<NpyHeader> {
     let wrong = |what: String| Error::FileFormat {
         path: file.name(),
         what,
@@ -59,7 +59,7 @@ pub fn read(file: &PlainFile) -> Result<Header> {
         return Err(cut());
     }
     let (number, order, rows, cols) = parse(&text).map_err(wrong)?;
-    Ok(Header {
+    Ok(NpyHeader {
         number,
         order,
         rows,
@@ -70,7 +70,7 @@ pub fn read(file: &PlainFile) -> Result<Header> {
 
 /// The dictionary: `{'descr': '<f8', 'fortran_order': True, 'shape': (3, 4), }`, its entries in any
 /// order.
-fn parse(text: &[u8]) -> std::result::Result<(String, Order, usize, usize), String> {
+fn parse(text: &[u8]) -> std::result::Result<(String, StorageOrder, usize, usize), String> {
     let malformed = || "the .npy header is malformed".to_owned();
     let text = std::str::from_utf8(text).map_err(|_| malformed())?;
     let mut rest = Words(text.trim_end_matches(['\n', ' ']));
@@ -132,9 +132,9 @@ fn parse(text: &[u8]) -> std::result::Result<(String, Order, usize, usize), Stri
         }
     };
     let order = if fortran || shape.len() == 1 {
-        Order::Columns
+        StorageOrder::Columns
     } else {
-        Order::Rows
+        StorageOrder::Rows
     };
     Ok((name.to_owned(), order, rows, cols))
 }

@@ -5,7 +5,7 @@ use std::any::Any;
 use crate::base::scalar::Scalar;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum NumberKind {
     Float,
     Signed,
     Unsigned,
@@ -15,7 +15,7 @@ enum Kind {
 /// A type of numbers, and its byte order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Number {
-    kind: Kind,
+    kind: NumberKind,
     size: usize,
     swapped: bool,
     /// Whether the smallest integer stands for R's NA.
@@ -51,10 +51,10 @@ impl Number {
             _ => return None,
         };
         let kind = match (kind, size) {
-            ('f', 4 | 8) => Kind::Float,
-            ('i', _) => Kind::Signed,
-            ('u', _) => Kind::Unsigned,
-            ('b', 1) => Kind::Bool,
+            ('f', 4 | 8) => NumberKind::Float,
+            ('i', _) => NumberKind::Signed,
+            ('u', _) => NumberKind::Unsigned,
+            ('b', 1) => NumberKind::Bool,
             _ => return None,
         };
         Some(Number {
@@ -100,17 +100,19 @@ impl Number {
             };
         }
         match (self.kind, self.size) {
-            (Kind::Float, 4) => each!(f32, |v| same(v).unwrap_or_else(|| T::from_f64(v.into()))),
-            (Kind::Float, _) => each!(f64, |v| same(v).unwrap_or_else(|| T::from_f64(v))),
-            (Kind::Signed, 1) => signed!(i8),
-            (Kind::Signed, 2) => signed!(i16),
-            (Kind::Signed, 4) => signed!(i32),
-            (Kind::Signed, _) => signed!(i64),
-            (Kind::Unsigned, 1) => each!(u8, |v| T::from_f64(v.into())),
-            (Kind::Unsigned, 2) => each!(u16, |v| T::from_f64(v.into())),
-            (Kind::Unsigned, 4) => each!(u32, |v| T::from_f64(v.into())),
-            (Kind::Unsigned, _) => each!(u64, |v| T::from_f64(v as f64)),
-            (Kind::Bool, _) => each!(u8, |v| T::from_f64(f64::from(v != 0))),
+            (NumberKind::Float, 4) => {
+                each!(f32, |v| same(v).unwrap_or_else(|| T::from_f64(v.into())))
+            }
+            (NumberKind::Float, _) => each!(f64, |v| same(v).unwrap_or_else(|| T::from_f64(v))),
+            (NumberKind::Signed, 1) => signed!(i8),
+            (NumberKind::Signed, 2) => signed!(i16),
+            (NumberKind::Signed, 4) => signed!(i32),
+            (NumberKind::Signed, _) => signed!(i64),
+            (NumberKind::Unsigned, 1) => each!(u8, |v| T::from_f64(v.into())),
+            (NumberKind::Unsigned, 2) => each!(u16, |v| T::from_f64(v.into())),
+            (NumberKind::Unsigned, 4) => each!(u32, |v| T::from_f64(v.into())),
+            (NumberKind::Unsigned, _) => each!(u64, |v| T::from_f64(v as f64)),
+            (NumberKind::Bool, _) => each!(u8, |v| T::from_f64(f64::from(v != 0))),
         }
     }
 }

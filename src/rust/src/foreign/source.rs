@@ -8,7 +8,7 @@ use crate::tiles::PlainFile;
 
 /// Which entries are adjacent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
+pub enum StorageOrder {
     Columns,
     Rows,
 }
@@ -26,7 +26,7 @@ enum Place {
 pub struct Source {
     place: Place,
     pub number: Number,
-    pub order: Order,
+    pub order: StorageOrder,
     pub rows: usize,
     pub cols: usize,
     /// Offset of the first entry in its file.
@@ -38,7 +38,7 @@ pub struct Source {
 pub struct Description {
     pub path: PathBuf,
     pub number: Number,
-    pub order: Order,
+    pub order: StorageOrder,
     pub rows: usize,
     pub cols: usize,
     /// Bytes before the first entry.
@@ -55,8 +55,8 @@ impl Source {
     /// Opens the file. An error if it is too short, or too long although `exact`.
     pub fn open(of: &Description) -> Result<Self> {
         let (lines, length) = match of.order {
-            Order::Columns => (of.cols, of.rows),
-            Order::Rows => (of.rows, of.cols),
+            StorageOrder::Columns => (of.cols, of.rows),
+            StorageOrder::Rows => (of.rows, of.cols),
         };
         let size = of.number.size() as u64;
         // The end of the last line.

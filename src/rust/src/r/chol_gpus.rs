@@ -8,7 +8,7 @@ use crate::base::scalar::Scalar;
 use crate::cost::work::Work;
 use crate::device::async_copy::AsyncCopy;
 use crate::r::args;
-use crate::r::handle::Slot;
+use crate::r::handle::EmptyHandle;
 use crate::r::reply::reply;
 use crate::r::resident::{ResidentMatrix, ToResident};
 use crate::r::target::{on_device, How};
@@ -27,7 +27,7 @@ fn native_chol_gpus(x: Robj, n: Robj, tile: Robj, handles: Robj, how: Robj) -> R
             .unwrap_or_default();
         let mut slots = Vec::with_capacity(handles.len());
         for handle in &handles {
-            slots.push(Some(Slot::new(handle)?));
+            slots.push(Some(EmptyHandle::new(handle)?));
         }
         let how = how.for_gpu();
         let means = how.means();

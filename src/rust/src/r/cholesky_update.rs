@@ -8,7 +8,7 @@ use crate::base::matrix::{Change, Uplo};
 use crate::base::scalar::Scalar;
 use crate::cost::work::Work;
 use crate::r::args::{self, Out};
-use crate::r::handle::{changing, resident, Slot};
+use crate::r::handle::{changing, resident, EmptyHandle};
 use crate::r::on_resident::{on_pair, on_pair_mut, on_resident, watch};
 use crate::r::reply::reply;
 use crate::r::resident::ToResident;
@@ -92,7 +92,7 @@ fn native_resident_chol_update(
             })?;
             return Ok(list!(margin = margin));
         }
-        let slot = Slot::new(&out)?;
+        let slot = EmptyHandle::new(&out)?;
         let (made, margin) = on_pair!(&how, factor, update, |dev, T, r, v| {
             let made = match uplo {
                 Uplo::Upper => update::factor::update_resident::<T, _>(dev, change, r, v),
@@ -146,7 +146,7 @@ fn native_resident_chol_drop(r: Robj, dropped: Robj, lower: Robj, out: Robj, how
     reply(|| {
         let how = How::parse(&how)?;
         let (uplo, dropped) = (uplo(&lower)?, rows(&dropped)?);
-        let slot = Slot::new(&out)?;
+        let slot = EmptyHandle::new(&out)?;
         let r = resident(&r)?;
         let size = smaller(r.shape().0, &dropped)?;
         let work = Work::cholesky_update(size, dropped.len(), Change::Up);
@@ -206,7 +206,7 @@ fn native_resident_chol_insert(
     reply(|| {
         let how = How::parse(&how)?;
         let (at, uplo) = (args::size(&at)?, uplo(&lower)?);
-        let slot = Slot::new(&out)?;
+        let slot = EmptyHandle::new(&out)?;
         let (r, x) = (resident(&r)?, resident(&x)?);
         let (size, m) = x.shape();
         let _shown = watch(&how, r, Work::cholesky_update(size, m, Change::Down));

@@ -9,7 +9,7 @@ use crate::base::scalar::Scalar;
 use crate::device::elementwise::Elementwise;
 use crate::device::functions::{Fold, Lines, Map, Zip};
 use crate::r::args;
-use crate::r::handle::{resident, Slot};
+use crate::r::handle::{resident, EmptyHandle};
 use crate::r::on_resident::on_resident;
 use crate::r::operand::{bring, unknown, DeviceOperand, Value};
 use crate::r::reply::reply;
@@ -46,7 +46,7 @@ fn native_resident_map(f: Robj, x: Robj, out: Robj, how: Robj) -> Robj {
     reply(|| {
         let how = How::parse(&how)?;
         let f = Map::named(text(&f)?).ok_or_else(|| unknown("function"))?;
-        let slot = Slot::new(&out)?;
+        let slot = EmptyHandle::new(&out)?;
         let (out, nan) = on_resident!(&how, resident(&x)?, |dev, T, a| {
             let (m, n) = Memory::<T>::shape(dev, a);
             let mut out = Elementwise::<T>::blank(dev, m, n)?;
@@ -64,7 +64,7 @@ fn native_resident_zip(f: Robj, x: Robj, y: Robj, out: Robj, how: Robj) -> Robj 
     reply(|| {
         let how = How::parse(&how)?;
         let f = Zip::named(text(&f)?).ok_or_else(|| unknown("function"))?;
-        let slot = Slot::new(&out)?;
+        let slot = EmptyHandle::new(&out)?;
         let (x, y) = (Value::new(&x)?, Value::new(&y)?);
         let first = x
             .resident()

@@ -7,7 +7,7 @@ use crate::base::scalar::Scalar;
 use crate::cost::work::Work;
 use crate::device::memory::Memory;
 use crate::r::args::{self, Out};
-use crate::r::handle::{resident, take, Slot};
+use crate::r::handle::{resident, take, EmptyHandle};
 use crate::r::on_resident::on_resident;
 use crate::r::reply::{reply, reply_even_if_short};
 use crate::r::resident::ToResident;
@@ -21,7 +21,7 @@ fn native_resident_new(x: Robj, dim: Robj, out: Robj, how: Robj) -> Robj {
         let how = How::parse(&how)?;
         let dim = args::dims(&dim)?;
         let x = args::matrix(&x, dim)?;
-        let slot = Slot::new(&out)?;
+        let slot = EmptyHandle::new(&out)?;
         let a = on_device!(&how, Work::from(f64::INFINITY).of(dim), |dev, T| {
             let x = T::borrow_host(x)?;
             let a = dev.load_temporary(args::view(&x, dim), Part::All)?;

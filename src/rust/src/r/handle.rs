@@ -1,8 +1,8 @@
 //! The external pointers of R's `gpu_matrix`, and the matrices behind them.
 //!
 //! R makes an empty handle in C (`new_handle()` in `entrypoint.c`), with a symbol as its tag that
-//! no other package uses. [`Slot::fill`] puts a [`ResidentMatrix`] behind it, and R's finalizer
-//! frees that. A handle that was read from a file, or whose matrix was freed, has none:
+//! no other package uses. [`EmptyHandle::fill`] puts a [`ResidentMatrix`] behind it, and R's
+//! finalizer frees that. A handle that was read from a file, or whose matrix was freed, has none:
 //! [`Error::Stale`].
 
 use std::cell::RefCell;
@@ -12,7 +12,7 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 
 use extendr_api::prelude::*;
 
-use crate::base::accounting::Share;
+use crate::base::accounting::MemoryShare;
 use crate::base::error::{Error, Result};
 use crate::base::identity;
 use crate::r::resident::ResidentMatrix;
@@ -35,14 +35,14 @@ fn is_handle(x: &Robj) -> bool {
 }
 
 /// What a handle points to: a matrix and its share of the counted memory, until they are freed.
-struct Content(Option<(ResidentMatrix, Share)>);
+struct Content(Option<(ResidentMatrix, MemoryShare)>);
 
 fn content(x: &Robj) -> Option<*mut Content> {
     if !is_handle(x) {
         return None;
     }
-    // SAFETY: a handle with our tag is empty, or points to what `Slot::fill` put there, which is
-    // dropped with the handle.
+    // SAFETY: a handle with our tag is empty, or points to what `EmptyHandle::fill` put there; that
+    // is dropped with the handle.
     let address = unsafe { R_ExternalPtrAddr(x.get().cast()) }.cast::<Content>();
     (!address.is_null()).then_some(address)
 }
@@ -101,7 +101,7 @@ pub fn take(x: &Robj) -> Option<ResidentMatrix> {
 /// The content of a handle during a change; it goes back when this is dropped.
 struct Taken {
     address: *mut Content,
-    matrix: Option<(ResidentMatrix, Share)>,
+    matrix: Option<(ResidentMatrix, MemoryShare)>,
 }
 
 impl Drop for Taken {
@@ -145,16 +145,16 @@ pub fn changing<V>(x: &Robj, change: impl FnOnce(&mut ResidentMatrix) -> Result<
 }
 
 /// An empty handle that R made for a result of this call.
-pub struct Slot<'a> {
+pub struct EmptyHandle<'a> {
     handle: *mut c_void,
     owner: PhantomData<&'a Robj>,
 }
 
-impl<'a> Slot<'a> {
+impl<'a> EmptyHandle<'a> {
     pub fn new(x: &'a Robj) -> Result<Self> {
         // SAFETY: a handle is an external pointer.
         if is_handle(x) && unsafe { R_ExternalPtrAddr(x.get().cast()) }.is_null() {
-            return Ok(Slot {
+            return Ok(EmptyHandle {
                 handle: unsafe { x.get() }.cast(),
                 owner: PhantomData,
             });
@@ -166,7 +166,7 @@ impl<'a> Slot<'a> {
 
     pub fn fill(self, a: ResidentMatrix) {
         let place = a.target();
-        let share = Share::new(place, a.bytes() as u64);
+        let share = MemoryShare::new(place, a.bytes() as u64);
         let content = Box::new(Content(Some((a, share))));
         // SAFETY: the handle is empty, and its finalizer frees the content.
         unsafe { R_SetExternalPtrAddr(self.handle, Box::into_raw(content).cast()) }
@@ -176,7 +176,7 @@ impl<'a> Slot<'a> {
 /// R's finalizer: drops the content of a handle.
 ///
 /// # Safety
-/// `address` is one that [`Slot::fill`] put behind a handle, and is not used again.
+/// `address` is one that [`EmptyHandle::fill`] put behind a handle, and is not used again.
 #[no_mangle]
 pub unsafe extern "C" fn cudafactor_release(address: *mut c_void) {
     let a = Box::from_raw(address.cast::<Content>());

@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 
 use extendr_api::prelude::*;
 
-use crate::algo::lp::choice::{solve_on, solve_resident, Matrix};
+use crate::algo::lp::choice::{solve_on, solve_resident, ConstraintMatrix};
 use crate::algo::lp::ipm::iterate::{Record, Status};
 use crate::algo::lp::problem::Problem;
-use crate::algo::lp::solve::{Certificate, Options, Solution};
+use crate::algo::lp::solve::{Certificate, LpSolution, Options};
 use crate::base::error::{Error, Result};
 use crate::cost::work::Work;
 use crate::r::args;
@@ -96,7 +96,7 @@ fn numbers(r: &Record) -> [f64; 12] {
     ]
 }
 
-fn answer(s: Solution) -> List {
+fn answer(s: LpSolution) -> List {
     let (m, t) = (s.measures, s.seconds);
     let log: Vec<f64> = s.log.iter().flat_map(numbers).collect();
     let (kind, proof) = match s.certificate {
@@ -130,7 +130,7 @@ fn native_lp(x: Robj, dim: Robj, parts: Robj, limits: Robj, how: Robj) -> Robj {
         let x = args::matrix(&x, dim)?;
         let parts = list_of(&parts);
         let call = Call::new(&parts, dim, &limits)?;
-        let a = Matrix::Dense(dim, x);
+        let a = ConstraintMatrix::Dense(dim, x);
         solve_on(&how, a, &call.problem(), &call.options).map(answer)
     })
 }
@@ -152,7 +152,7 @@ fn native_lp_sparse(
         let parts = list_of(&parts);
         let call = Call::new(&parts, dim, &limits)?;
         let a = sparse::csc(&starts, &rows, &values, dim)?;
-        let a = Matrix::Sparse(a);
+        let a = ConstraintMatrix::Sparse(a);
         solve_on(&how, a, &call.problem(), &call.options).map(answer)
     })
 }

@@ -3,15 +3,15 @@
 use extendr_api::prelude::*;
 
 use crate::base::error::{Error, Result};
-use crate::foreign::mps::{self, Layout};
+use crate::foreign::mps::{self, FieldLayout};
 use crate::r::args;
 use crate::r::reply::{positions, reply};
 
-fn layout(x: &Robj) -> Result<Option<Layout>> {
+fn layout(x: &Robj) -> Result<Option<FieldLayout>> {
     match x.as_str() {
         Some("auto") => Ok(None),
-        Some("fixed") => Ok(Some(Layout::Fixed)),
-        Some("free") => Ok(Some(Layout::Free)),
+        Some("fixed") => Ok(Some(FieldLayout::Fixed)),
+        Some("free") => Ok(Some(FieldLayout::Free)),
         _ => Err(Error::Internal {
             what: "a native routine was called without the layout of an MPS file".to_owned(),
         }),

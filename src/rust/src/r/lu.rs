@@ -10,7 +10,7 @@ use crate::base::error::Result;
 use crate::base::scalar::{widened, Scalar};
 use crate::cost::work::Work;
 use crate::r::args::{self, Out};
-use crate::r::handle::{resident, Slot};
+use crate::r::handle::{resident, EmptyHandle};
 use crate::r::on_resident::{make_resident, on_resident, watch};
 use crate::r::reply::{positions, reply};
 use crate::r::resident::ToResident;
@@ -141,7 +141,7 @@ fn native_determinant(x: Robj, n: Robj, how: Robj) -> Robj {
 fn native_resident_lu(x: Robj, out: Robj, how: Robj) -> Robj {
     reply(|| {
         let how = How::parse(&how)?;
-        let slot = Slot::new(&out)?;
+        let slot = EmptyHandle::new(&out)?;
         let x = resident(&x)?;
         let _shown = watch(&how, x, Work::lu(x.shape()));
         let (made, info, diagonal, norm1) = on_resident!(&how, x, |dev, T, x| {

@@ -6,7 +6,7 @@ use extendr_api::prelude::*;
 
 use crate::base::error::{Error, Result};
 use crate::foreign::source::Description;
-use crate::foreign::{export, import, npy, Kind, Number, Order, Source};
+use crate::foreign::{export, import, npy, ExportFormat, Number, Source, StorageOrder};
 use crate::r::args;
 use crate::r::reply::reply;
 use crate::r::tile_matrix::{by_element, path};
@@ -21,7 +21,7 @@ fn native_npy_header(file: Robj) -> Robj {
         Ok(list!(
             dim = vec![header.rows as f64, header.cols as f64],
             number = header.number,
-            by_rows = header.order == Order::Rows,
+            by_rows = header.order == StorageOrder::Rows,
             offset = header.offset as f64
         ))
     })
@@ -48,9 +48,9 @@ fn described(
             number
         },
         order: if args::flag(by_rows)? {
-            Order::Rows
+            StorageOrder::Rows
         } else {
-            Order::Columns
+            StorageOrder::Columns
         },
         rows,
         cols,
@@ -123,9 +123,9 @@ fn native_matrix_file_export(file: Robj, dim: Robj, to: Robj, npy: Robj) -> Robj
         let (from, to) = (path(&file)?, Path::new(path(&to)?));
         let dim = args::dims(&dim)?;
         let what = if args::flag(&npy)? {
-            Kind::Npy
+            ExportFormat::Npy
         } else {
-            Kind::Raw
+            ExportFormat::Raw
         };
         by_element!(kind(from)?.element, |T| {
             let file = TileFile::<T>::open(from, Access::Read)?;

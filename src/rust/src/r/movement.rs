@@ -9,7 +9,7 @@ use crate::base::matrix::Part;
 use crate::base::scalar::{widened, Scalar};
 use crate::device::elementwise::{Elementwise, Index};
 use crate::r::args;
-use crate::r::handle::{resident, Slot};
+use crate::r::handle::{resident, EmptyHandle};
 use crate::r::on_resident::on_resident;
 use crate::r::operand::{bring, unknown, Value};
 use crate::r::reply::reply;
@@ -21,7 +21,7 @@ use crate::r::target::How;
 fn native_resident_transpose(x: Robj, out: Robj, how: Robj) -> Robj {
     reply(|| {
         let how = How::parse(&how)?;
-        let slot = Slot::new(&out)?;
+        let slot = EmptyHandle::new(&out)?;
         let out = on_resident!(&how, resident(&x)?, |dev, T, a| {
             let (m, n) = Memory::<T>::shape(dev, a);
             let mut out = Elementwise::<T>::blank(dev, n, m)?;
@@ -50,7 +50,7 @@ fn native_resident_diagonal(x: Robj, how: Robj) -> Robj {
 fn native_resident_set_diagonal(x: Robj, values: Robj, out: Robj, how: Robj) -> Robj {
     reply(|| {
         let how = How::parse(&how)?;
-        let slot = Slot::new(&out)?;
+        let slot = EmptyHandle::new(&out)?;
         let values = args::doubles(&values)?;
         let out = on_resident!(&how, resident(&x)?, |dev, T, a| {
             let mut out = Memory::<T>::duplicate(dev, a, Part::All)?;
@@ -103,7 +103,7 @@ fn native_resident_gather(
 ) -> Robj {
     reply(|| {
         let how = How::parse(&how)?;
-        let slot = Slot::new(&out)?;
+        let slot = EmptyHandle::new(&out)?;
         let (rows, cols) = (Places::new(&rows)?, Places::new(&cols)?);
         let missing = args::number(&missing)?;
         let out = on_resident!(&how, resident(&x)?, |dev, T, a| {
@@ -150,7 +150,7 @@ fn native_resident_scatter(
 ) -> Robj {
     reply(|| {
         let how = How::parse(&how)?;
-        let slot = Slot::new(&out)?;
+        let slot = EmptyHandle::new(&out)?;
         let (rows, cols) = (Places::new(&rows)?, Places::new(&cols)?);
         let value = Value::new(&value)?;
         let out = on_resident!(&how, resident(&x)?, |dev, T, a| {
@@ -179,7 +179,7 @@ fn native_resident_bind(
 ) -> Robj {
     reply(|| {
         let how = How::parse(&how)?;
-        let slot = Slot::new(&out)?;
+        let slot = EmptyHandle::new(&out)?;
         let (m, n) = args::dims(&dim)?;
         let list = values.as_list().ok_or_else(|| unknown("list of parts"))?;
         let values: Vec<Robj> = list.values().collect();

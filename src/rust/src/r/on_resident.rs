@@ -54,11 +54,11 @@ pub fn watch(how: &How, a: &ResidentMatrix, work: impl Into<Work>) -> progress::
 /// handle `$out`, and shows the progress of this `$work`.
 macro_rules! make_resident {
     ($how:expr, $work:expr, $out:expr, $x:expr, |$dev:ident, $t:ident, $a:ident| $body:expr) => {{
-        use $crate::r::handle::Slot;
+        use $crate::r::handle::EmptyHandle;
         use $crate::r::on_resident::{on_resident, watch};
         use $crate::r::resident::{ResidentMatrix, ToResident};
         let how = $crate::r::target::How::parse($how)?;
-        let slot = Slot::new($out)?;
+        let slot = EmptyHandle::new($out)?;
         let x: &ResidentMatrix = $x;
         let _shown = watch(&how, x, $work);
         let made = on_resident!(&how, x, |$dev, $t, $a| {
@@ -71,11 +71,11 @@ macro_rules! make_resident {
         $how:expr, $work:expr, $out:expr, $x:expr, $y:expr,
         |$dev:ident, $t:ident, $a:ident, $b:ident| $body:expr
     ) => {{
-        use $crate::r::handle::Slot;
+        use $crate::r::handle::EmptyHandle;
         use $crate::r::on_resident::{on_pair, watch};
         use $crate::r::resident::{ResidentMatrix, ToResident};
         let how = $crate::r::target::How::parse($how)?;
-        let slot = Slot::new($out)?;
+        let slot = EmptyHandle::new($out)?;
         let x: &ResidentMatrix = $x;
         let _shown = watch(&how, x, $work);
         let made = on_pair!(&how, x, $y, |$dev, $t, $a, $b| {

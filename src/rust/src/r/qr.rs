@@ -3,7 +3,7 @@
 use extendr_api::prelude::*;
 
 use crate::algo::dense::qr::{self, QrObject};
-use crate::algo::dense::qr_apply::{self, Form, Reflectors};
+use crate::algo::dense::qr_apply::{self, ReflectorForm, Reflectors};
 use crate::base::error::Result;
 use crate::base::scalar::Scalar;
 use crate::cost::work::Work;
@@ -55,11 +55,11 @@ fn native_qr_lapack(x: Robj, xdim: Robj, out: Robj, how: Robj) -> Robj {
     })
 }
 
-fn form_of(lapack: &Robj) -> Result<Form> {
+fn form_of(lapack: &Robj) -> Result<ReflectorForm> {
     Ok(if args::flag(lapack)? {
-        Form::Lapack
+        ReflectorForm::Lapack
     } else {
-        Form::Linpack
+        ReflectorForm::Linpack
     })
 }
 

@@ -9,7 +9,7 @@ use crate::base::error::{Error, Result};
 use crate::base::scalar::{narrow, try_zeroed, widened, Scalar};
 use crate::cost::work::{form_flops, reflect_flops, Work};
 use crate::r::args::{self, Out};
-use crate::r::handle::{resident, Slot};
+use crate::r::handle::{resident, EmptyHandle};
 use crate::r::on_resident::{make_resident, on_resident, watch};
 use crate::r::reply::{positions, reply};
 use crate::r::resident::{ResidentMatrix, ToResident};
@@ -20,7 +20,7 @@ use crate::r::target::How;
 fn native_resident_qr(x: Robj, tol: Robj, out: Robj, how: Robj) -> Robj {
     reply(|| {
         let (how, tol) = (How::parse(&how)?, args::number(&tol)?);
-        let slot = Slot::new(&out)?;
+        let slot = EmptyHandle::new(&out)?;
         let x = resident(&x)?;
         let rows = x.shape().0;
         let _shown = watch(&how, x, Work::qr(x.shape()));

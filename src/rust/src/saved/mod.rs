@@ -18,7 +18,7 @@ const AT_ONCE: usize = 1 << 24;
 
 /// The kind of a file, by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileKind {
     /// Written by this version.
     Checked,
     /// Written by R's `saveRDS()`: uncompressed, by gzip, or by another program.
@@ -27,30 +27,30 @@ pub enum Kind {
     Packed,
 }
 
-impl Kind {
+impl FileKind {
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Checked => "checked",
-            Kind::Rds => "rds",
-            Kind::Gzip => "gzip",
-            Kind::Packed => "packed",
+            FileKind::Checked => "checked",
+            FileKind::Rds => "rds",
+            FileKind::Gzip => "gzip",
+            FileKind::Packed => "packed",
         }
     }
 }
 
 /// The kind of a file; an error if it is none of them.
-pub fn kind(path: &Path) -> Result<Kind> {
+pub fn kind(path: &Path) -> Result<FileKind> {
     let file = PlainFile::open(path)?;
     let mut start = [0; 8];
     let length = file.bytes()?.min(8) as usize;
     let start = &mut start[..length];
     file.read(start, 0)?;
-    let kinds: [(&[u8], Kind); 5] = [
-        (&head::MAGIC, Kind::Checked),
-        (b"X\n\0\0\0", Kind::Rds),
-        (&[0x1f, 0x8b], Kind::Gzip),
-        (b"BZh", Kind::Packed),
-        (b"\xfd7zXZ\0", Kind::Packed),
+    let kinds: [(&[u8], FileKind); 5] = [
+        (&head::MAGIC, FileKind::Checked),
+        (b"X\n\0\0\0", FileKind::Rds),
+        (&[0x1f, 0x8b], FileKind::Gzip),
+        (b"BZh", FileKind::Packed),
+        (b"\xfd7zXZ\0", FileKind::Packed),
     ];
     let known = kinds.iter().find(|(first, _)| start.starts_with(first));
     known

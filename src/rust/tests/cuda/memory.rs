@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use cudafactor::backend::cuda::CudaDevice;
 use cudafactor::backend::cuda::Matrix;
 use cudafactor::base;
-use cudafactor::base::accounting::{Search, Share};
+use cudafactor::base::accounting::{MemoryShare, Search};
 use cudafactor::base::error::{Error, Result};
 use cudafactor::base::matrix::{Diag, Part, Side, Trans, Uplo};
 use cudafactor::base::processor::Processor;
@@ -65,7 +65,7 @@ fn a_filled_device_recovers() {
 /// searches were asked for.
 #[derive(Default)]
 struct Kept {
-    matrices: Vec<(Matrix<'static, f64>, Share)>,
+    matrices: Vec<(Matrix<'static, f64>, MemoryShare)>,
     searches: Vec<Search>,
 }
 
@@ -91,7 +91,7 @@ fn garbage_is_looked_for_before_memory_is_short() {
         });
     });
     let keep = |matrix| {
-        let share = Share::new(place, 8 * rows as u64);
+        let share = MemoryShare::new(place, 8 * rows as u64);
         KEPT.with_borrow_mut(|kept| kept.matrices.push((matrix, share)));
     };
     for _ in 0..20 {

@@ -2,7 +2,7 @@
 
 use crate::common::{changed, for_each_device, matrices, residual, same, Host};
 use cudafactor::algo::dense::qr::{lapack, linpack};
-use cudafactor::algo::dense::qr_apply::{apply, form, Form, Reflectors};
+use cudafactor::algo::dense::qr_apply::{apply, form, ReflectorForm, Reflectors};
 use cudafactor::base::error::Error;
 use cudafactor::base::matrix::{Part, Trans};
 use cudafactor::base::scalar::Scalar;
@@ -25,12 +25,12 @@ fn both_forms<T: Scalar, D: Device<T>>(device: &D) {
         (300, 129),
     ] {
         for (kind, a) in matrices::rectangular::<T>(m, n) {
-            for shape in [Form::Linpack, Form::Lapack] {
+            for shape in [ReflectorForm::Linpack, ReflectorForm::Lapack] {
                 let what = format!("{kind} {m} {n} {shape:?}");
                 let mut factor = Host::<T>::from_fn(m, n, |_, _| f64::NAN);
                 let object = match shape {
-                    Form::Linpack => linpack(device, a.view(), 1e-5, factor.view_mut()),
-                    Form::Lapack => lapack(device, a.view(), factor.view_mut()),
+                    ReflectorForm::Linpack => linpack(device, a.view(), 1e-5, factor.view_mut()),
+                    ReflectorForm::Lapack => lapack(device, a.view(), factor.view_mut()),
                 }
                 .unwrap();
                 let all = Reflectors {
@@ -81,7 +81,7 @@ fn too_many_reflectors<T: Scalar, D: Device<T>>(device: &D) {
     let a = matrices::random::<T>(3, 2, 62);
     let mut q = Host::<T>::from_fn(3, 3, |_, _| 0.0);
     let reflectors = Reflectors {
-        form: Form::Lapack,
+        form: ReflectorForm::Lapack,
         matrix: a.view(),
         qraux: &[1.0; 3],
     };

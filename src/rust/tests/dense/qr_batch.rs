@@ -2,7 +2,7 @@
 
 use crate::common::{for_each_device, matrices, residual, Host};
 use cudafactor::algo::dense::least_squares::{fit, fit_batch, Fit, Fits};
-use cudafactor::algo::dense::qr_apply::{self, Form, Reflectors};
+use cudafactor::algo::dense::qr_apply::{self, ReflectorForm, Reflectors};
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::base::scalar::Scalar;
 use cudafactor::device::batched::{ProblemShape, Ranks};
@@ -107,7 +107,7 @@ fn check<T: Scalar>(
     let order = |r: usize, c: usize| x[jpvt[c] as usize * m + r];
     let permuted = Host::<T>::from_fn(m, n, order);
     let reflectors = |k: usize| Reflectors {
-        form: Form::Linpack,
+        form: ReflectorForm::Linpack,
         matrix: factor.view(),
         qraux: &qraux[..k],
     };

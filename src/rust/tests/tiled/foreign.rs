@@ -7,7 +7,7 @@ use crate::common::place::Place;
 use cudafactor::base::error::{Error, Result};
 use cudafactor::base::scalar::Scalar;
 use cudafactor::foreign::source::Description;
-use cudafactor::foreign::{export, import, npy, Kind, Number, Order, Source};
+use cudafactor::foreign::{export, import, npy, ExportFormat, Number, Source, StorageOrder};
 use cudafactor::tiles::{Access, Layout, PlainFile, Shape, State, TileFile};
 
 const TILE: usize = 7;
@@ -20,17 +20,21 @@ fn entry(i: usize, j: usize) -> f64 {
 }
 
 /// Bytes of a matrix, line by line.
-fn lines(order: Order, (rows, cols): (usize, usize), to: impl Fn(f64) -> Vec<u8>) -> Vec<u8> {
+fn lines(
+    order: StorageOrder,
+    (rows, cols): (usize, usize),
+    to: impl Fn(f64) -> Vec<u8>,
+) -> Vec<u8> {
     let (outer, inner) = match order {
-        Order::Columns => (cols, rows),
-        Order::Rows => (rows, cols),
+        StorageOrder::Columns => (cols, rows),
+        StorageOrder::Rows => (rows, cols),
     };
     let mut bytes = Vec::new();
     for a in 0..outer {
         for b in 0..inner {
             let (i, j) = match order {
-                Order::Columns => (b, a),
-                Order::Rows => (a, b),
+                StorageOrder::Columns => (b, a),
+                StorageOrder::Rows => (a, b),
             };
             bytes.extend(to(entry(i, j)));
         }
@@ -38,7 +42,12 @@ fn lines(order: Order, (rows, cols): (usize, usize), to: impl Fn(f64) -> Vec<u8>
     bytes
 }
 
-fn describe(path: &Path, order: Order, (rows, cols): (usize, usize), number: &str) -> Description {
+fn describe(
+    path: &Path,
+    order: StorageOrder,
+    (rows, cols): (usize, usize),
+    number: &str,
+) -> Description {
     Description {
         path: path.to_owned(),
         number: Number::parse(number).unwrap(),
@@ -47,8 +56,8 @@ fn describe(path: &Path, order: Order, (rows, cols): (usize, usize), number: &st
         cols,
         offset: 0,
         stride: match order {
-            Order::Columns => rows,
-            Order::Rows => cols,
+            StorageOrder::Columns => rows,
+            StorageOrder::Rows => cols,
         },
         separate: None,
         exact: true,
@@ -106,7 +115,7 @@ fn check_entries<T: Scalar>(file: &TileFile<T>, expected: impl Fn(usize, usize) 
 fn all_shapes_in_both_orders() {
     for rows in EXTENTS {
         for cols in EXTENTS {
-            for order in [Order::Columns, Order::Rows] {
+            for order in [StorageOrder::Columns, StorageOrder::Rows] {
                 for shape in [Shape::Full, Shape::Triangle] {
                     if shape == Shape::Triangle && rows != cols {
                         continue;
@@ -133,14 +142,16 @@ fn all_shapes_in_both_orders() {
 fn parts_of_a_larger_matrix_and_columns_in_files_of_their_own() {
     let dims = (20, 17);
     let (from, to) = (Place::new("raw"), Place::new("tiles"));
-    let bytes = lines(Order::Columns, dims, |v| (v as f32).to_be_bytes().into());
+    let bytes = lines(StorageOrder::Columns, dims, |v| {
+        (v as f32).to_be_bytes().into()
+    });
     std::fs::write(&from, &bytes).unwrap();
     // Rows 3 to 18 and columns 5 to 15, behind which the file goes on.
     let part = Description {
         offset: (5 * 20 + 3) * 4,
         stride: 20,
         exact: false,
-        ..describe(from.as_ref(), Order::Columns, (16, 11), ">f4")
+        ..describe(from.as_ref(), StorageOrder::Columns, (16, 11), ">f4")
     };
     let file = tiles::<f64>(&part, Shape::Full, TILE, &to).unwrap();
     check_entries(&file, |i, j| entry(i + 3, j + 5));
@@ -171,7 +182,7 @@ fn parts_of_a_larger_matrix_and_columns_in_files_of_their_own() {
 fn spans_longer_than_what_is_read_at_once() {
     // Each span has 5.5 MiB; of the first row of tiles only a little is needed for the triangle.
     let n = 1500;
-    for order in [Order::Columns, Order::Rows] {
+    for order in [StorageOrder::Columns, StorageOrder::Rows] {
         for shape in [Shape::Full, Shape::Triangle] {
             let (from, to) = (Place::new("raw"), Place::new("tiles"));
             std::fs::write(&from, lines(order, (n, n), |v| v.to_le_bytes().into())).unwrap();
@@ -188,7 +199,7 @@ fn lengths_that_do_not_fit() {
     let of = |offset, rows, cols, exact| Description {
         offset,
         exact,
-        ..describe(from.as_ref(), Order::Columns, (rows, cols), "<f8")
+        ..describe(from.as_ref(), StorageOrder::Columns, (rows, cols), "<f8")
     };
     assert!(Source::open(&of(0, 3, 4, true)).is_ok());
     assert!(Source::open(&of(8, 11, 1, true)).is_ok());
@@ -208,7 +219,12 @@ fn lengths_that_do_not_fit() {
             Err(Error::FileFormat { .. })
         ));
     }
-    let gone = describe("/nowhere/at/all".as_ref(), Order::Columns, (1, 1), "<f8");
+    let gone = describe(
+        "/nowhere/at/all".as_ref(),
+        StorageOrder::Columns,
+        (1, 1),
+        "<f8",
+    );
     assert!(matches!(Source::open(&gone), Err(Error::File { .. })));
 }
 
@@ -225,12 +241,12 @@ fn what_is_exported_is_the_whole_matrix() {
     for n in EXTENTS {
         for cols in EXTENTS {
             let (from, to) = (Place::new("raw"), Place::new("tiles"));
-            let bytes = lines(Order::Columns, (n, cols), |v| v.to_ne_bytes().into());
+            let bytes = lines(StorageOrder::Columns, (n, cols), |v| v.to_ne_bytes().into());
             std::fs::write(&from, &bytes).unwrap();
-            let of = describe(from.as_ref(), Order::Columns, (n, cols), "=f8");
+            let of = describe(from.as_ref(), StorageOrder::Columns, (n, cols), "=f8");
             let file = tiles::<f64>(&of, Shape::Full, TILE, &to).unwrap();
             let out = Place::new("out");
-            export(&file, out.as_ref(), Kind::Raw).unwrap();
+            export(&file, out.as_ref(), ExportFormat::Raw).unwrap();
             assert_eq!(std::fs::read(&out).unwrap(), bytes);
             if n != cols {
                 continue;
@@ -240,7 +256,11 @@ fn what_is_exported_is_the_whole_matrix() {
             for (state, skip) in [(State::Matrix, 0), (State::Factor, 128)] {
                 file.set_state(state).unwrap();
                 let out = Place::new("out");
-                let kind = if skip == 0 { Kind::Raw } else { Kind::Npy };
+                let kind = if skip == 0 {
+                    ExportFormat::Raw
+                } else {
+                    ExportFormat::Npy
+                };
                 export(&file, out.as_ref(), kind).unwrap();
                 let seen = numbers(&out, skip);
                 assert_eq!(seen.len(), n * n);
@@ -268,18 +288,18 @@ fn an_export_that_fails_leaves_no_file_and_takes_none_that_exists() {
     file.write(0, &tile, 0).unwrap();
     let out = Place::new("out");
     // The second tile was never written.
-    let result = export(&file, out.as_ref(), Kind::Raw);
+    let result = export(&file, out.as_ref(), ExportFormat::Raw);
     assert!(matches!(result, Err(Error::FileFormat { .. })));
     assert!(!out.0.exists());
     for state in [State::Factoring, State::NotPositiveDefinite { order: 3 }] {
         file.set_state(state).unwrap();
-        let result = export(&file, out.as_ref(), Kind::Npy);
+        let result = export(&file, out.as_ref(), ExportFormat::Npy);
         assert!(matches!(result, Err(Error::Argument { .. })));
         assert!(!out.0.exists());
     }
     file.set_state(State::Matrix).unwrap();
     std::fs::write(&out, "mine").unwrap();
-    let result = export(&file, out.as_ref(), Kind::Raw);
+    let result = export(&file, out.as_ref(), ExportFormat::Raw);
     assert!(matches!(result, Err(Error::FileExists { .. })));
     assert_eq!(std::fs::read(&out).unwrap(), b"mine");
     // More than any disk has.
@@ -290,7 +310,7 @@ fn an_export_that_fails_leaves_no_file_and_takes_none_that_exists() {
     ));
 }
 
-fn header_of(bytes: &[u8]) -> Result<npy::Header> {
+fn header_of(bytes: &[u8]) -> Result<npy::NpyHeader> {
     let path = Place::new("npy");
     std::fs::write(&path, bytes).unwrap();
     npy::read(&PlainFile::open(path.as_ref())?)
@@ -315,7 +335,10 @@ fn headers_as_numpy_writes_them() {
         let text = "{'descr': '>f4', 'fortran_order': False, 'shape': (3, 4), }      \n";
         let header = read(version, text);
         assert_eq!((header.rows, header.cols), (3, 4));
-        assert_eq!((header.number.as_str(), header.order), (">f4", Order::Rows));
+        assert_eq!(
+            (header.number.as_str(), header.order),
+            (">f4", StorageOrder::Rows)
+        );
         let before = if version == 1 { 10 } else { 12 };
         assert_eq!(header.offset, (before + text.len()) as u64);
     }
@@ -325,13 +348,13 @@ fn headers_as_numpy_writes_them() {
         "{\"shape\":(3L,4L),\"fortran_order\":True,\"descr\":\"|b1\"}",
     );
     assert_eq!((header.rows, header.cols), (3, 4));
-    assert_eq!(header.order, Order::Columns);
+    assert_eq!(header.order, StorageOrder::Columns);
     let header = read(
         1,
         "{'descr': '<i8', 'fortran_order': False, 'shape': (5,), }\n",
     );
     assert_eq!((header.rows, header.cols), (5, 1));
-    assert_eq!(header.order, Order::Columns);
+    assert_eq!(header.order, StorageOrder::Columns);
     for dims in [(0, 0), (3, 0), (usize::MAX, 7)] {
         let header = header_of(&npy::header(4, dims)).unwrap();
         assert_eq!((header.rows, header.cols), dims);
@@ -447,7 +470,7 @@ fn bytes_at_random_are_no_panic() {
 fn a_file_that_is_cut_off_meanwhile() {
     let (from, to) = (Place::new("raw"), Place::new("tiles"));
     std::fs::write(&from, vec![0; 20 * 20 * 8]).unwrap();
-    let of = describe(from.as_ref(), Order::Columns, (20, 20), "<f8");
+    let of = describe(from.as_ref(), StorageOrder::Columns, (20, 20), "<f8");
     let source = Source::open(&of).unwrap();
     std::fs::write(&from, vec![0; 100]).unwrap();
     let layout = Layout::new(20, 20, TILE, Shape::Full).unwrap();
@@ -463,16 +486,18 @@ fn a_factor_can_be_read_again() {
     let (from, to) = (Place::new("raw"), Place::new("tiles"));
     std::fs::write(
         &from,
-        lines(Order::Rows, (9, 9), |v| (v as i64).to_be_bytes().into()),
+        lines(StorageOrder::Rows, (9, 9), |v| {
+            (v as i64).to_be_bytes().into()
+        }),
     )
     .unwrap();
-    let of = describe(from.as_ref(), Order::Rows, (9, 9), ">i8");
+    let of = describe(from.as_ref(), StorageOrder::Rows, (9, 9), ">i8");
     let file = tiles::<f32>(&of, Shape::Triangle, 4, &to).unwrap();
     assert_eq!(stored(&file, 3, 8), 3008.0);
     drop(file);
     let file = TileFile::<f32>::open(&to, Access::Read).unwrap();
     let out = Place::new("npy");
-    export(&file, out.as_ref(), Kind::Npy).unwrap();
+    export(&file, out.as_ref(), ExportFormat::Npy).unwrap();
     let header = npy::read(&PlainFile::open(out.as_ref()).unwrap()).unwrap();
     assert_eq!((header.rows, header.cols), (9, 9));
     assert_eq!(&header.number[1..], "f4");

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::common::place::Place;
 use crate::common::{for_each_device, Host};
-use cudafactor::algo::dense::qr_apply::{self, Form, Reflectors};
+use cudafactor::algo::dense::qr_apply::{self, ReflectorForm, Reflectors};
 use cudafactor::algo::dense::{cholesky, host_to_host, lu, matmult, qr, solve, triangular};
 use cudafactor::algo::tiled;
 use cudafactor::algo::tiled::cholesky_file::{factor_files, Budget, Files};
@@ -100,7 +100,7 @@ fn all_of_it_is_counted<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     let mut factor = Host::<T>::from_fn(N, N, |_, _| 0.0);
     let object = qr::lapack(dev, x, factor.view_mut()).unwrap();
     let reflectors = || Reflectors {
-        form: Form::Lapack,
+        form: ReflectorForm::Lapack,
         matrix: factor.view(),
         qraux: &object.qraux,
     };

@@ -14,7 +14,7 @@ use crate::cost::work::{apply_flops, form_flops, reflect_flops};
 
 /// How reflectors are stored below the diagonal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum ReflectorForm {
     /// Reflector j times `qraux[j]`, which is `tau_j`; none in the last row.
     Linpack,
     /// With an implicit leading one; `qraux` is `tau`.
@@ -25,7 +25,7 @@ pub enum Form {
 /// `qraux` has numbers.
 #[derive(Debug, Clone, Copy)]
 pub struct Reflectors<'a, T> {
-    pub form: Form,
+    pub form: ReflectorForm,
     pub matrix: MatRef<'a, T>,
     pub qraux: &'a [f64],
 }
@@ -43,7 +43,7 @@ impl<T: Scalar> Reflectors<'_, T> {
                 what: "there are more reflectors than the matrix has columns".to_owned(),
             });
         }
-        let linpack = self.form == Form::Linpack;
+        let linpack = self.form == ReflectorForm::Linpack;
         let k = self.qraux.len().min(m.saturating_sub(linpack.into()));
         let mut tau: Vec<T> = try_zeroed(k)?;
         narrow(self.qraux, &mut tau)?;

@@ -8,7 +8,7 @@ use super::normal::density::is_for_dense;
 use super::normal::mixed_precision::MixedConstraints;
 use super::normal::sparse::SparseConstraints;
 use super::problem::Problem;
-use super::solve::{solve, Options, Solution};
+use super::solve::{solve, LpSolution, Options};
 use crate::base::error::Result;
 use crate::base::processor::Processor;
 use crate::base::scalar::{try_zeroed, Scalar};
@@ -19,7 +19,7 @@ use crate::device::elementwise::Elementwise;
 use crate::device::memory::Memory;
 
 /// The constraints in memory of the host.
-pub enum Matrix<'m> {
+pub enum ConstraintMatrix<'m> {
     /// Rows and columns, and all entries by columns.
     Dense((usize, usize), &'m [f64]),
     Sparse(Csc),
@@ -41,12 +41,12 @@ const DENSE_ROWS: usize = 50;
 /// As of [`solve`], and what the device answers.
 pub fn solve_on(
     devices: &impl Dispatch,
-    a: Matrix<'_>,
+    a: ConstraintMatrix<'_>,
     p: &Problem<'_>,
     options: &Options,
-) -> Result<Solution> {
+) -> Result<LpSolution> {
     match a {
-        Matrix::Dense(dim, x) => {
+        ConstraintMatrix::Dense(dim, x) => {
             let filled = x.iter().filter(|x| **x != 0.0).count();
             if !devices.is_single() && (filled as f64) < SPARSE * x.len() as f64 {
                 let a = Csc::from_dense(dim.0, x)?;
@@ -56,7 +56,7 @@ pub fn solve_on(
             }
             solve_dense(devices, (dim, x), p, options)
         }
-        Matrix::Sparse(a) => {
+        ConstraintMatrix::Sparse(a) => {
             if stays_sparse(devices, &a, p) {
                 return solve_sparse(devices, &a, p, options);
             }
@@ -75,7 +75,7 @@ pub fn solve_resident<T: Scalar, D: Elementwise<T>>(
     a: &D::Mat<'_>,
     p: &Problem<'_>,
     options: &Options,
-) -> Result<Solution> {
+) -> Result<LpSolution> {
     solve(&DenseConstraints::<T, _>::new(dev, a), p, options)
 }
 
@@ -101,9 +101,9 @@ fn solve_sparse(
     a: &Csc,
     problem: &Problem<'_>,
     options: &Options,
-) -> Result<Solution> {
+) -> Result<LpSolution> {
     let work = Work::from(a.values.len() as f64).of((a.rows, a.columns()));
-    let mut routine = WithSparse {
+    let mut routine = SparseRoutine {
         a,
         problem,
         options,
@@ -111,16 +111,16 @@ fn solve_sparse(
     devices.run_on(Processor::Cpu, Some(work), &mut routine)
 }
 
-struct WithSparse<'p> {
+struct SparseRoutine<'p> {
     a: &'p Csc,
     problem: &'p Problem<'p>,
     options: &'p Options,
 }
 
-impl Routine for WithSparse<'_> {
-    type Value = Solution;
+impl Routine for SparseRoutine<'_> {
+    type Value = LpSolution;
 
-    fn run<T: Scalar, D: AnyDevice<T>>(&mut self, dev: &D) -> Result<Solution> {
+    fn run<T: Scalar, D: AnyDevice<T>>(&mut self, dev: &D) -> Result<LpSolution> {
         solve(
             &SparseConstraints::new(dev, self.a),
             self.problem,
@@ -134,9 +134,9 @@ fn solve_dense(
     ((m, n), x): ((usize, usize), &[f64]),
     problem: &Problem<'_>,
     options: &Options,
-) -> Result<Solution> {
+) -> Result<LpSolution> {
     let a = MatRef::from_column_major_slice(x, m, n);
-    let mut routine = WithDense {
+    let mut routine = DenseRoutine {
         a,
         problem,
         options,
@@ -144,16 +144,16 @@ fn solve_dense(
     devices.run(Work::linear_program(m, n), &mut routine)
 }
 
-struct WithDense<'p> {
+struct DenseRoutine<'p> {
     a: MatRef<'p, f64>,
     problem: &'p Problem<'p>,
     options: &'p Options,
 }
 
-impl Routine for WithDense<'_> {
-    type Value = Solution;
+impl Routine for DenseRoutine<'_> {
+    type Value = LpSolution;
 
-    fn run<T: Scalar, D: AnyDevice<T>>(&mut self, dev: &D) -> Result<Solution> {
+    fn run<T: Scalar, D: AnyDevice<T>>(&mut self, dev: &D) -> Result<LpSolution> {
         let a = Memory::<f64>::load(dev, self.a)?;
         let a = DenseConstraints::<f64, _>::new(dev, &a);
         match T::EPS > f64::EPSILON {

@@ -11,14 +11,18 @@ use super::presolve;
 use super::presolve::dependent::{independent_columns, independent_rows};
 use super::presolve::scale::Scales;
 use super::presolve::verify::Verifier;
-use super::solution::{Certificate, Options, Solution};
-use super::standard_form::{form, Form, Formed};
+use super::solution::{Certificate, LpSolution, Options};
+use super::standard_form::{form, Formed, StandardForm};
 use super::vectors::space::Vectors;
 use crate::algo::lp::problem::Problem;
 use crate::base::error::Result;
 
 /// Adds activities of rows and reduced costs.
-pub fn with_products<C: Constraints>(a: &C, p: &Problem<'_>, mut s: Solution) -> Result<Solution> {
+pub fn with_products<C: Constraints>(
+    a: &C,
+    p: &Problem<'_>,
+    mut s: LpSolution,
+) -> Result<LpSolution> {
     if s.certificate.is_none() {
         s.activity = a.times(&s.x)?;
         let priced = a.transposed_times(&s.y)?;
@@ -29,7 +33,11 @@ pub fn with_products<C: Constraints>(a: &C, p: &Problem<'_>, mut s: Solution) ->
 }
 
 /// Solves a problem by its standard form.
-pub fn solve_within<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) -> Result<Solution> {
+pub fn solve_within<C: Constraints>(
+    a: &C,
+    p: &Problem<'_>,
+    options: &Options,
+) -> Result<LpSolution> {
     let mut verifier = Verifier::new(a, p, options.tolerance);
     let solution = solve_form(a, p, options, &mut verifier)?;
     with_products(a, p, solution)
@@ -40,13 +48,13 @@ fn solve_form<C: Constraints>(
     p: &Problem<'_>,
     options: &Options,
     verifier: &mut Verifier<'_, C>,
-) -> Result<Solution> {
+) -> Result<LpSolution> {
     let mut form = match form(a, p)? {
         Formed::Form(form) => *form,
         Formed::Endless(j, direction) => {
             let mut ray = vec![0.0; p.objective.len()];
             ray[j] = direction / p.objective[j].abs();
-            return Ok(Solution::unbounded(p, ray));
+            return Ok(LpSolution::unbounded(p, ray));
         }
     };
     let (mut dropped, mut dropped_columns) = (0, 0);
@@ -58,11 +66,11 @@ fn solve_form<C: Constraints>(
         let tolerance = options.tolerance;
         dropped = match independent_rows(a, &mut form, (&mut n, &mut s), verifier, tolerance)? {
             Ok(dropped) => dropped,
-            Err(y) => return Ok(Solution::infeasible(p, y)),
+            Err(y) => return Ok(LpSolution::infeasible(p, y)),
         };
         dropped_columns = match independent_columns(a, &mut form, &s, verifier, tolerance)? {
             Ok(dropped) => dropped,
-            Err(ray) => return Ok(Solution::unbounded(p, ray)),
+            Err(ray) => return Ok(LpSolution::unbounded(p, ray)),
         };
         arranged = Some((n, s));
     }
@@ -76,7 +84,7 @@ fn solve_form<C: Constraints>(
         }
         _ => settled(&form, p, verifier)?,
     };
-    Ok(Solution {
+    Ok(LpSolution {
         dropped,
         dropped_columns,
         ..solution
@@ -85,36 +93,36 @@ fn solve_form<C: Constraints>(
 
 /// Where no row or no column is left each variable is at its best.
 fn settled<C: Constraints>(
-    form: &Form,
+    form: &StandardForm,
     p: &Problem<'_>,
     verifier: &Verifier<'_, C>,
-) -> Result<Solution> {
+) -> Result<LpSolution> {
     let (x, y) = (form.columns(&[], &[], true), form.rows(&[]));
     let mut status = Status::Optimal;
     if !verifier.is_optimal(&x, &y)? {
         if let Some(y) = verifier.impossible_row(&x)? {
-            return Ok(Solution::infeasible(p, y));
+            return Ok(LpSolution::infeasible(p, y));
         }
         status = Status::Stalled;
     }
     let objective = p.objective.iter().zip(&x).map(|(c, x)| c * x).sum();
-    Ok(Solution {
+    Ok(LpSolution {
         measures: Measures {
             objective,
             dual_objective: objective,
             ..Measures::default()
         },
-        ..Solution::without_iterations(status, x, y)
+        ..LpSolution::without_iterations(status, x, y)
     })
 }
 
 fn iterate<C: Constraints>(
-    form: &Form,
+    form: &StandardForm,
     p: &Problem<'_>,
     (n, mut s): (&mut C::Normal, Scales),
     options: &Options,
     verifier: &Verifier<'_, C>,
-) -> Result<Solution> {
+) -> Result<LpSolution> {
     let mut b = form.b();
     let costs = || form.cost.iter().chain(&form.free_cost);
     let shifted: f64 = p
@@ -183,7 +191,7 @@ fn iterate<C: Constraints>(
 
 /// Variables and duals of rows of the problem as it was given, or directions of both.
 fn unscaled<N: NormalEquations>(
-    form: &Form,
+    form: &StandardForm,
     n: &N,
     s: &Scales,
     at: &Point<N::V>,
@@ -200,13 +208,13 @@ fn unscaled<N: NormalEquations>(
 }
 
 fn answer<C: Constraints>(
-    form: &Form,
+    form: &StandardForm,
     p: &Problem<'_>,
     (n, s): (&C::Normal, &Scales),
     outcome: Outcome<<C::Normal as Vectors>::V>,
     shifted: f64,
     verifier: &Verifier<'_, C>,
-) -> Result<Solution> {
+) -> Result<LpSolution> {
     let whole = |m: Measures| Measures {
         objective: m.objective + shifted,
         dual_objective: m.dual_objective + shifted,
@@ -222,11 +230,11 @@ fn answer<C: Constraints>(
         _ => None,
     };
     let solution = match proof {
-        Some(proof) => Solution::proved(outcome.status, p, proof),
-        None if proves => Solution::without_iterations(Status::Stalled, x, y),
-        None => Solution::without_iterations(outcome.status, x, y),
+        Some(proof) => LpSolution::proved(outcome.status, p, proof),
+        None if proves => LpSolution::without_iterations(Status::Stalled, x, y),
+        None => LpSolution::without_iterations(outcome.status, x, y),
     };
-    Ok(Solution {
+    Ok(LpSolution {
         measures: whole(outcome.measures),
         log,
         seconds: outcome.seconds,

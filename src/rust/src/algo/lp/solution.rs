@@ -42,7 +42,7 @@ pub enum Certificate {
 }
 
 #[derive(Debug, Clone)]
-pub struct Solution {
+pub struct LpSolution {
     pub status: Status,
     pub x: Vec<f64>,
     /// The rate at which the optimum grows with each row's right-hand side.
@@ -61,9 +61,9 @@ pub struct Solution {
     pub dropped_columns: usize,
 }
 
-impl Solution {
+impl LpSolution {
     pub(super) fn without_iterations(status: Status, x: Vec<f64>, y: Vec<f64>) -> Self {
-        Solution {
+        LpSolution {
             status,
             activity: vec![f64::NAN; y.len()],
             reduced: vec![f64::NAN; x.len()],
@@ -80,19 +80,19 @@ impl Solution {
     }
 
     pub(crate) fn infeasible(p: &Problem<'_>, y: Vec<f64>) -> Self {
-        Solution::proved(Status::Infeasible, p, Certificate::Rows(y))
+        LpSolution::proved(Status::Infeasible, p, Certificate::Rows(y))
     }
 
     pub(crate) fn unbounded(p: &Problem<'_>, ray: Vec<f64>) -> Self {
-        Solution::proved(Status::Unbounded, p, Certificate::Ray(ray))
+        LpSolution::proved(Status::Unbounded, p, Certificate::Ray(ray))
     }
 
     pub(super) fn proved(status: Status, p: &Problem<'_>, certificate: Certificate) -> Self {
         let (n, m) = (p.objective.len(), p.rows.0.len());
         let nan = f64::NAN;
-        Solution {
+        LpSolution {
             certificate: Some(certificate),
-            ..Solution::without_iterations(status, vec![nan; n], vec![nan; m])
+            ..LpSolution::without_iterations(status, vec![nan; n], vec![nan; m])
         }
     }
 }

@@ -9,7 +9,7 @@ use super::presolve::far_bounds::without_far_bounds;
 use super::presolve::reductions::{presolve, Presolved};
 use super::presolve::verify::Verifier;
 use super::simplex::undecided::{decide, is_tiny, CONTRADICTION};
-pub use super::solution::{Certificate, Options, Solution};
+pub use super::solution::{Certificate, LpSolution, Options};
 use crate::algo::lp::problem::Problem;
 use crate::base::error::{Error, Result};
 use crate::base::sparse::csc::Csc;
@@ -18,7 +18,7 @@ use crate::base::sparse::csc::Csc;
 const ENOUGH: usize = 100;
 
 /// Solves a problem: presolve, iteration, and the simplex method for small undecided problems.
-pub fn solve<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) -> Result<Solution> {
+pub fn solve<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) -> Result<LpSolution> {
     p.check(a.shape())?;
     let options = &Options {
         scale: p.scale(),
@@ -47,7 +47,7 @@ pub fn solve<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) -> Resul
             return Ok(match found {
                 // The interior solution takes precedence over a vertex.
                 Ok(s) if s.status == decided.status => s,
-                Ok(s) => Solution {
+                Ok(s) => LpSolution {
                     log: s.log,
                     seconds: s.seconds,
                     ..decided
@@ -66,7 +66,7 @@ fn reduced<C: Constraints>(
     host: Option<&Csc>,
     p: &Problem<'_>,
     options: &Options,
-) -> Result<Option<Solution>> {
+) -> Result<Option<LpSolution>> {
     let tolerance = CONTRADICTION * options.tolerance.max(a.eps());
     let Some(host) = host else {
         return Ok(None);
@@ -75,7 +75,7 @@ fn reduced<C: Constraints>(
     let reduced = match presolve(host, p, tolerance)? {
         Presolved::Nothing => return Ok(None),
         Presolved::Infeasible(y) => {
-            return Ok(verifier.rows(y)?.map(|y| Solution::infeasible(p, y)))
+            return Ok(verifier.rows(y)?.map(|y| LpSolution::infeasible(p, y)))
         }
         Presolved::Reduced(reduced) => reduced,
     };
@@ -103,7 +103,11 @@ fn reduced<C: Constraints>(
 
 /// Solves a problem. After a ray, a second solution with costs of 0 finds a feasible point, or
 /// proves that none exists.
-fn feasible_or_not<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) -> Result<Solution> {
+fn feasible_or_not<C: Constraints>(
+    a: &C,
+    p: &Problem<'_>,
+    options: &Options,
+) -> Result<LpSolution> {
     let s = solve_near(a, p, options)?;
     if s.status != Status::Unbounded {
         return Ok(s);
@@ -115,7 +119,7 @@ fn feasible_or_not<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) ->
     };
     let first = solve_near(a, &feasible, options)?;
     Ok(match first.status {
-        Status::Optimal => Solution {
+        Status::Optimal => LpSolution {
             point: Some(first.x),
             ..s
         },
@@ -128,7 +132,7 @@ fn feasible_or_not<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) ->
                 gap: f64::INFINITY,
                 ..first.measures
             };
-            let point = Solution {
+            let point = LpSolution {
                 status,
                 measures,
                 ..first
@@ -139,7 +143,7 @@ fn feasible_or_not<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) ->
 }
 
 /// Solves a problem without its far bounds first.
-fn solve_near<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) -> Result<Solution> {
+fn solve_near<C: Constraints>(a: &C, p: &Problem<'_>, options: &Options) -> Result<LpSolution> {
     if let Some((lower, upper)) = without_far_bounds(p) {
         let wider = Problem {
             columns: (&lower, &upper),

@@ -5,7 +5,7 @@
 //! column with an upper bound alone is counted from that downwards, fixed columns go into b.
 //! Columns without coefficients and rows without bounds are settled here.
 
-use super::normal::layout::{Constraints, Layout};
+use super::normal::layout::{ConstraintLayout, Constraints};
 use crate::algo::lp::problem::Problem;
 use crate::base::error::{Error, Result};
 
@@ -79,8 +79,8 @@ impl Problem<'_> {
 }
 
 #[derive(Debug, Clone, Default)]
-pub struct Form {
-    pub layout: Layout,
+pub struct StandardForm {
+    pub layout: ConstraintLayout,
     /// Of each column of the problem: what its counterpart in the form is added to; its value where
     /// it has none.
     pub shifts: Vec<f64>,
@@ -98,17 +98,17 @@ pub struct Form {
 /// What the standard form is, or a column without coefficients along which the objective has no
 /// end: its number and direction.
 pub enum Formed {
-    Form(Box<Form>),
+    Form(Box<StandardForm>),
     Endless(usize, f64),
 }
 
 pub fn form<C: Constraints>(a: &C, p: &Problem<'_>) -> Result<Formed> {
     let (m, n) = a.shape();
     p.check((m, n))?;
-    let mut form = Form {
+    let mut form = StandardForm {
         shifts: vec![0.0; n],
         rhs: vec![0.0; m],
-        ..Form::default()
+        ..StandardForm::default()
     };
     let is_row = |i: &usize| p.row(*i) != (f64::NEG_INFINITY, f64::INFINITY);
     form.layout.rows = (0..m).filter(is_row).collect();
@@ -165,7 +165,7 @@ pub fn form<C: Constraints>(a: &C, p: &Problem<'_>) -> Result<Formed> {
     Ok(Formed::Form(Box::new(form)))
 }
 
-fn slacks(form: &mut Form, p: &Problem<'_>) {
+fn slacks(form: &mut StandardForm, p: &Problem<'_>) {
     let (mut capped, mut uncapped) = (Vec::new(), Vec::new());
     for i in &form.layout.rows {
         let (l, u) = p.row(*i);
@@ -190,7 +190,7 @@ fn slacks(form: &mut Form, p: &Problem<'_>) {
     }
 }
 
-impl Form {
+impl StandardForm {
     /// Right-hand sides of the rows that are kept, in their order.
     pub fn b(&self) -> Vec<f64> {
         self.layout.rows.iter().map(|i| self.rhs[*i]).collect()

@@ -11,8 +11,8 @@ use faer::MatRef;
 
 use super::graph::Graph;
 use super::probe::{draw, smallest_met, UNFIT};
-use super::random_walker::{require_room, Answer};
-use super::system::System;
+use super::random_walker::{require_room, Solutions};
+use super::system::LaplacianSystem;
 use crate::algo::dense::symmetry::larger;
 use crate::algo::krylov::blocks::Preconditioner;
 use crate::algo::krylov::device_blocks::OnDevice;
@@ -55,7 +55,7 @@ pub fn segment_graph_algebraic<D: Sparse>(
         unknowns: system.unknowns(),
         ..Iterated::default()
     };
-    let mut answer = Answer::new(graph, &system.order, probabilities)?;
+    let mut answer = Solutions::new(graph, &system.order, probabilities)?;
     if let Some((rest, solved)) = touching.split_last() {
         if !solved.is_empty() {
             let inverse = Algebraic::new(dev, load(dev, &system)?)?;
@@ -91,7 +91,7 @@ pub fn segment_graph_algebraic<D: Sparse>(
 }
 
 /// The system's matrix, on a device.
-fn load<D: Sparse>(dev: &D, system: &System) -> Result<D::Csr> {
+fn load<D: Sparse>(dev: &D, system: &LaplacianSystem) -> Result<D::Csr> {
     let matrix = &system.matrix;
     let narrow = |all: &[usize]| {
         let mut out: Vec<i32> = room(all.len())?;
@@ -113,7 +113,7 @@ fn load<D: Sparse>(dev: &D, system: &System) -> Result<D::Csr> {
 
 struct Solver<'s, 'd, D: Sparse> {
     dev: &'d D,
-    system: &'s System,
+    system: &'s LaplacianSystem,
     inverse: Algebraic<'d, D>,
     smallest: f64,
     accuracy: Accuracy,

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::image::{weights, wrong, Along, Image};
 use super::seeds::{Seen, OUT, UNKNOWN};
-use super::system::{Link, System};
+use super::system::{LaplacianSystem, Link};
 use crate::base::chunks::AT_ONCE;
 use crate::base::error::{Error, Result};
 use crate::base::interrupt;
@@ -208,7 +208,7 @@ impl<'a> Graph<'a> {
 
     /// The equations of the unknown pixels, each named once in `order`: unknown j is pixel
     /// `order[j]`. Of the matrix all entries are made, or those on and below the diagonal.
-    pub fn system(&self, order: Vec<u32>, full: bool) -> Result<System> {
+    pub fn system(&self, order: Vec<u32>, full: bool) -> Result<LaplacianSystem> {
         let n = order.len();
         let mut places = filled(self.pixels(), u32::MAX)?;
         for (j, p) in (0u32..).zip(&order) {
@@ -259,7 +259,7 @@ impl<'a> Graph<'a> {
             values.extend(column.iter().map(|(_, v)| *v));
             starts.push(index.len());
         }
-        Ok(System {
+        Ok(LaplacianSystem {
             matrix: Csc {
                 rows: n,
                 starts,

@@ -14,14 +14,14 @@ const TIE: f64 = 1e-12;
 
 /// Of a pixel the likeliest label so far, its probability, and the sum of all so far.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Choice {
+pub(super) struct BestLabel {
     pub label: u32,
     best: f64,
     sum: f64,
 }
 
-impl Choice {
-    pub const NONE: Choice = Choice {
+impl BestLabel {
+    pub const NONE: BestLabel = BestLabel {
         label: u32::MAX,
         best: f64::NEG_INFINITY,
         sum: 0.0,
@@ -65,7 +65,7 @@ pub(super) struct Choices<'a> {
     /// A column for each label there is, where they are asked for.
     probabilities: Option<&'a mut [f64]>,
     /// Of each pixel; empty where solutions of all labels come at once.
-    so_far: Vec<Choice>,
+    so_far: Vec<BestLabel>,
 }
 
 /// Which solutions there are at once: of these labels, by number, and whether there were or will be
@@ -92,7 +92,7 @@ impl<'a> Choices<'a> {
             rest,
             labels,
             probabilities,
-            so_far: filled(so_far, Choice::NONE)?,
+            so_far: filled(so_far, BestLabel::NONE)?,
         })
     }
 
@@ -112,7 +112,7 @@ impl<'a> Choices<'a> {
             true => &mut [],
             false => &mut self.so_far[band.clone()],
         };
-        type Part<'p> = (&'p mut [Choice], (&'p mut [i32], Vec<&'p mut [f64]>));
+        type Part<'p> = (&'p mut [BestLabel], (&'p mut [i32], Vec<&'p mut [f64]>));
         let part = |(range, (so_far, (out, mut columns))): (Range<usize>, Part<'_>)| {
             let mut whole = true;
             if turn.first {
@@ -133,7 +133,7 @@ impl<'a> Choices<'a> {
                         column[i] = p;
                     }
                 };
-                let mut choice = so_far.get(i).copied().unwrap_or(Choice::NONE);
+                let mut choice = so_far.get(i).copied().unwrap_or(BestLabel::NONE);
                 for (label, x) in turn.labels.iter().zip(&x) {
                     put(*label, choice.take(*label, x[p - band.start]));
                 }

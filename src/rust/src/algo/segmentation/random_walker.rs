@@ -7,8 +7,8 @@
 //! Weights and the treatment of seeds are those of scikit-image's `random_walker`.
 
 use super::graph::Graph;
-use super::labels::{without_label, Choice};
-use super::system::System;
+use super::labels::{without_label, BestLabel};
+use super::system::LaplacianSystem;
 use crate::algo::sparse::multifrontal::factor::Factor;
 use crate::algo::sparse::multifrontal::nested_dissection::dissect;
 use crate::base::chunks::AT_ONCE;
@@ -27,7 +27,7 @@ const REFINEMENTS: usize = 3;
 
 /// How large the system was.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Solved {
+pub struct SystemSize {
     pub unknowns: usize,
     /// Numbers in the factor; 0 where none was needed.
     pub entries: usize,
@@ -47,16 +47,16 @@ pub fn segment_graph(
     graph: &Graph<'_>,
     labels: &mut [i32],
     probabilities: Option<&mut [f64]>,
-) -> Result<Solved> {
+) -> Result<SystemSize> {
     require_room(graph, labels, probabilities.as_deref())?;
     let dissection = dissect(graph.dims(), |p| graph.is_unknown(p))?;
     let system = graph.system(dissection.order, false)?;
     let touching = system.touching();
-    let mut done = Solved {
+    let mut done = SystemSize {
         unknowns: system.unknowns(),
         entries: 0,
     };
-    let mut answer = Answer::new(graph, &system.order, probabilities)?;
+    let mut answer = Solutions::new(graph, &system.order, probabilities)?;
     if let Some((rest, solved)) = touching.split_last() {
         if !solved.is_empty() {
             let factor = Factor::new(&system.matrix, &dissection.nodes)?;
@@ -91,7 +91,7 @@ pub(super) fn require_room(
 }
 
 /// Brings solutions to the accuracy of the weights, where small ones make the factor inaccurate.
-fn refine(system: &System, factor: &Factor, labels: &[u32], x: &mut [f64]) -> Result<()> {
+fn refine(system: &LaplacianSystem, factor: &Factor, labels: &[u32], x: &mut [f64]) -> Result<()> {
     // A random error of each diagonal entry's rounding adds up to this where paths are cut by the
     // smallest weight.
     let expected = f64::EPSILON * (system.unknowns() as f64).sqrt() / system.least_weight();
@@ -116,16 +116,16 @@ fn refine(system: &System, factor: &Factor, labels: &[u32], x: &mut [f64]) -> Re
 
 /// Solutions on their way to labels: those of each label are asked for once, in any order, and of
 /// one what is left.
-pub(crate) struct Answer<'a> {
+pub(crate) struct Solutions<'a> {
     graph: &'a Graph<'a>,
     /// The pixel of each unknown.
     order: &'a [u32],
     /// Of each unknown.
-    choices: Vec<Choice>,
+    choices: Vec<BestLabel>,
     probabilities: Option<&'a mut [f64]>,
 }
 
-impl<'a> Answer<'a> {
+impl<'a> Solutions<'a> {
     pub(crate) fn new(
         graph: &'a Graph<'a>,
         order: &'a [u32],
@@ -134,10 +134,10 @@ impl<'a> Answer<'a> {
         if let Some(all) = &mut probabilities {
             all.fill(0.0);
         }
-        Ok(Answer {
+        Ok(Solutions {
             graph,
             order,
-            choices: filled(order.len(), Choice::NONE)?,
+            choices: filled(order.len(), BestLabel::NONE)?,
             probabilities,
         })
     }

@@ -16,16 +16,16 @@ pub struct Link {
 
 /// The Laplacian of a graph reduced to its unknown pixels, which is symmetric and positive
 /// definite, and what joins these to seeds. The probabilities of label k solve it for the
-/// right-hand side that [`System::right_hand_sides`] makes of k.
+/// right-hand side that [`LaplacianSystem::right_hand_sides`] makes of k.
 #[derive(Debug)]
-pub struct System {
+pub struct LaplacianSystem {
     pub matrix: Csc,
     /// The pixel of each unknown.
     pub order: Vec<u32>,
     pub links: Vec<Link>,
 }
 
-impl System {
+impl LaplacianSystem {
     pub fn unknowns(&self) -> usize {
         self.order.len()
     }

@@ -142,7 +142,7 @@ struct Copied<M, K> {
     matrix: M,
     mark: K,
     /// What had been given to the device when the copy was.
-    so_far: progress::Mark,
+    so_far: progress::ProgressMark,
 }
 
 impl<M, K> Copied<M, K> {

@@ -45,7 +45,7 @@ struct State {
     done: f64,
     /// Whether queued operations are done later, as on a GPU.
     later: bool,
-    /// Whether a [`Part`] counts.
+    /// Whether a [`CountedPart`] counts.
     in_part: bool,
     started: Instant,
     delay: Duration,
@@ -59,8 +59,8 @@ struct State {
 }
 
 impl State {
-    fn mark(&self) -> Mark {
-        Mark {
+    fn mark(&self) -> ProgressMark {
+        ProgressMark {
             call: self.call,
             queued: self.queued,
         }
@@ -195,7 +195,7 @@ pub fn total() -> f64 {
 
 /// A position in the operations that a call has queued.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Mark {
+pub struct ProgressMark {
     call: u64,
     queued: f64,
 }
@@ -206,8 +206,8 @@ pub fn queued() -> f64 {
 }
 
 /// The present position, for [`reached`].
-pub fn mark() -> Mark {
-    let nothing = Mark {
+pub fn mark() -> ProgressMark {
+    let nothing = ProgressMark {
         call: 0,
         queued: 0.0,
     };
@@ -215,7 +215,7 @@ pub fn mark() -> Mark {
 }
 
 /// Reports that all operations queued up to the mark are done.
-pub fn reached(mark: Mark) {
+pub fn reached(mark: ProgressMark) {
     tell(|s| {
         // Marks of a call that was stopped, or returned early, may still arrive.
         if mark.call != s.call {
@@ -229,13 +229,13 @@ pub fn reached(mark: Mark) {
 /// A part of a call whose operations are counted as a whole, because its steps do more operations
 /// than its formula says: [`advance`] does not count within it. At its end all of it is done, or
 /// queued.
-pub struct Part {
+pub struct CountedPart {
     /// Its first operation and their number; `None` inside another part.
     span: Option<(f64, f64)>,
 }
 
 /// Begins a part of `flops` operations.
-pub fn part(flops: f64) -> Part {
+pub fn part(flops: f64) -> CountedPart {
     let span = with(|s| {
         if s.in_part {
             return None;
@@ -243,12 +243,12 @@ pub fn part(flops: f64) -> Part {
         s.in_part = true;
         Some((s.queued, flops))
     });
-    Part {
+    CountedPart {
         span: span.flatten(),
     }
 }
 
-impl Part {
+impl CountedPart {
     /// Sets the number of operations of this part that are left.
     pub fn left(&self, flops: f64) {
         let Some((start, all)) = self.span else {
@@ -264,7 +264,7 @@ impl Part {
     }
 }
 
-impl Drop for Part {
+impl Drop for CountedPart {
     fn drop(&mut self) {
         if self.span.is_some() {
             self.left(0.0);

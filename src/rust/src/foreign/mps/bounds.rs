@@ -1,7 +1,7 @@
 //! Lines of RHS, RANGES and BOUNDS.
 
 use super::fields::{quoted, Line};
-use super::notes::Kind;
+use super::notes::NoteKind;
 use super::reader::{Reader, Row};
 use super::sections::Section;
 use super::Found;
@@ -23,12 +23,12 @@ impl<'t> Reader<'t> {
                 // A range of a row that has no bounds says nothing.
                 Some(&Row::Free(_)) => continue,
                 None => {
-                    self.notes.add(line, Kind::UndefinedRow, pair.row);
+                    self.notes.add(line, NoteKind::UndefinedRow, pair.row);
                     continue;
                 }
             };
             if place.is_some() {
-                self.notes.add(line, Kind::SecondValue, pair.row);
+                self.notes.add(line, NoteKind::SecondValue, pair.row);
             } else {
                 *place = Some(pair.value);
             }
@@ -47,7 +47,7 @@ impl<'t> Reader<'t> {
             Some((_, first)) if *first == name => {}
             Some(_) => self
                 .notes
-                .add(line, Kind::SecondSet, name.unwrap_or_default()),
+                .add(line, NoteKind::SecondSet, name.unwrap_or_default()),
         }
     }
 
@@ -85,7 +85,8 @@ impl<'t> Reader<'t> {
         let j = match self.columns.get(bound.column) {
             Some(&j) => j,
             None => {
-                self.notes.add(line, Kind::UndefinedColumn, bound.column);
+                self.notes
+                    .add(line, NoteKind::UndefinedColumn, bound.column);
                 self.add_column(bound.column)
             }
         };
@@ -93,7 +94,7 @@ impl<'t> Reader<'t> {
         column.integer |= matches!(kind.as_slice(), b"BV" | b"LI" | b"UI");
         column.bounded = true;
         if lower.is_some() && column.lower.is_some() || upper.is_some() && column.upper.is_some() {
-            self.notes.add(line, Kind::SecondBound, bound.column);
+            self.notes.add(line, NoteKind::SecondBound, bound.column);
             return Ok(());
         }
         column.lower = column.lower.or(lower);

@@ -5,7 +5,7 @@ use super::{Fault, Found};
 
 /// How the fields of a line are separated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Layout {
+pub enum FieldLayout {
     /// Blanks separate fields, so names have none.
     Free,
     /// Each field is at fixed columns, so that names may have blanks, and at most eight letters.
@@ -131,9 +131,9 @@ impl<'t> Line<'t> {
     }
 
     /// The letter of a row, and its name.
-    pub fn row(&self, layout: Layout) -> Found<(&'t [u8], &'t [u8])> {
+    pub fn row(&self, layout: FieldLayout) -> Found<(&'t [u8], &'t [u8])> {
         let (kind, name) = match layout {
-            Layout::Free => {
+            FieldLayout::Free => {
                 let mut words = words(self.text);
                 let found = (words.next(), words.next());
                 if words.next().is_some() {
@@ -141,7 +141,7 @@ impl<'t> Line<'t> {
                 }
                 (found.0.unwrap_or_default(), found.1.unwrap_or_default())
             }
-            Layout::Fixed => {
+            FieldLayout::Fixed => {
                 let fields = self.columns()?;
                 if fields[2..].iter().any(|f| !f.is_empty()) {
                     return Err(self.fault("a row has a letter and a name, and this has more"));
@@ -156,9 +156,13 @@ impl<'t> Line<'t> {
     }
 
     /// A line of COLUMNS, or of RHS or RANGES, whose set may have no name.
-    pub fn entries(&self, layout: Layout, is_row: impl Fn(&[u8]) -> bool) -> Found<Entries<'t>> {
+    pub fn entries(
+        &self,
+        layout: FieldLayout,
+        is_row: impl Fn(&[u8]) -> bool,
+    ) -> Found<Entries<'t>> {
         let (name, rest) = match layout {
-            Layout::Free => {
+            FieldLayout::Free => {
                 let all: Vec<&[u8]> = words(self.text).collect();
                 // An even number of fields is one without a name, or one with the problem's name
                 // behind that of the set.
@@ -170,7 +174,7 @@ impl<'t> Line<'t> {
                     all[skip..].to_vec(),
                 )
             }
-            Layout::Fixed => {
+            FieldLayout::Fixed => {
                 let fields = self.columns()?;
                 if !fields[0].is_empty() {
                     return Err(self.fault(format!(
@@ -200,9 +204,13 @@ impl<'t> Line<'t> {
 
     /// A line of BOUNDS, whose set may have no name. Some kinds have no value; one that is present
     /// is ignored.
-    pub fn bound(&self, layout: Layout, is_column: impl Fn(&[u8]) -> bool) -> Found<Bound<'t>> {
+    pub fn bound(
+        &self,
+        layout: FieldLayout,
+        is_column: impl Fn(&[u8]) -> bool,
+    ) -> Found<Bound<'t>> {
         let (kind, set, column, value) = match layout {
-            Layout::Free => {
+            FieldLayout::Free => {
                 let all: Vec<&[u8]> = words(self.text).collect();
                 let valued = !has_no_value(all[0]);
                 match all[..] {
@@ -218,7 +226,7 @@ impl<'t> Line<'t> {
                     }
                 }
             }
-            Layout::Fixed => {
+            FieldLayout::Fixed => {
                 let [kind, set, column, value, ..] = self.columns()?;
                 let some = |f: &'t [u8]| Some(f).filter(|f| !f.is_empty());
                 (kind, some(set), column, some(value))

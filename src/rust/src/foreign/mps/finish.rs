@@ -1,7 +1,7 @@
 //! The program that the lines of a file say together.
 
 use super::fields::{quoted, text, Line};
-use super::notes::Kind;
+use super::notes::NoteKind;
 use super::program::Program;
 use super::reader::{Reader, Row};
 use super::{Fault, Found};
@@ -22,7 +22,7 @@ impl<'t> Reader<'t> {
             },
         };
         if self.free.is_empty() {
-            self.notes.add(end, Kind::NoObjective, b"");
+            self.notes.add(end, NoteKind::NoObjective, b"");
         }
         let n = self.column.len();
         let mut costs = vec![0.0; n];
@@ -37,7 +37,7 @@ impl<'t> Reader<'t> {
                     number: column.line,
                     text: b"",
                 };
-                self.notes.add(&line, Kind::NegativeUpper, name);
+                self.notes.add(&line, NoteKind::NegativeUpper, name);
                 column.lower = Some(f64::NEG_INFINITY);
             }
             if column.integer && !column.bounded {

@@ -21,7 +21,7 @@ mod program;
 mod reader;
 mod sections;
 
-pub use fields::Layout;
+pub use fields::FieldLayout;
 pub use notes::Note;
 pub use program::Program;
 
@@ -36,15 +36,15 @@ pub type Found<V> = std::result::Result<V, Fault>;
 
 /// Parses the text of a file. Without a layout both are tried: a file with blanks in names is not
 /// valid in the free format.
-pub fn read(text: &[u8], layout: Option<Layout>) -> Found<Program> {
+pub fn read(text: &[u8], layout: Option<FieldLayout>) -> Found<Program> {
     if let Some(layout) = layout {
         return reader::read(text, layout);
     }
-    let free = reader::read(text, Layout::Free);
+    let free = reader::read(text, FieldLayout::Free);
     if free.as_ref().is_ok_and(Program::is_clean) {
         return free;
     }
-    let fixed = reader::read(text, Layout::Fixed);
+    let fixed = reader::read(text, FieldLayout::Fixed);
     match (free, fixed) {
         (_, Ok(fixed)) if fixed.is_clean() => Ok(fixed),
         (Ok(free), _) => Ok(free),

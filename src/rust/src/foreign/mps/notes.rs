@@ -3,7 +3,7 @@
 use super::fields::{quoted, Line};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum NoteKind {
     UndefinedRow,
     UndefinedColumn,
     SecondEntry,
@@ -16,7 +16,7 @@ pub enum Kind {
 
 #[derive(Debug, Clone)]
 pub struct Note {
-    pub kind: Kind,
+    pub kind: NoteKind,
     /// Of the first one.
     pub line: usize,
     pub text: String,
@@ -28,29 +28,29 @@ pub struct Note {
 pub struct Notes(pub Vec<Note>);
 
 impl Notes {
-    pub fn add(&mut self, line: &Line<'_>, kind: Kind, name: &[u8]) {
+    pub fn add(&mut self, line: &Line<'_>, kind: NoteKind, name: &[u8]) {
         if let Some(known) = self.0.iter_mut().find(|n| n.kind == kind) {
             known.count += 1;
             return;
         }
         let name = quoted(name);
         let text = match kind {
-            Kind::UndefinedRow => format!("there is no row {name}: its numbers are left out"),
-            Kind::UndefinedColumn => {
+            NoteKind::UndefinedRow => format!("there is no row {name}: its numbers are left out"),
+            NoteKind::UndefinedColumn => {
                 format!("column {name} is in BOUNDS only: it is added, with no coefficients")
             }
-            Kind::SecondEntry => {
+            NoteKind::SecondEntry => {
                 format!("column {name} has a row twice: its first coefficient there counts")
             }
-            Kind::SecondValue => format!("row {name} has two values: the first one counts"),
-            Kind::SecondBound => format!("column {name} has two bounds: the first one counts"),
-            Kind::SecondSet => {
+            NoteKind::SecondValue => format!("row {name} has two values: the first one counts"),
+            NoteKind::SecondBound => format!("column {name} has two bounds: the first one counts"),
+            NoteKind::SecondSet => {
                 format!("{name} is a second set: its numbers count where the first set has none")
             }
-            Kind::NegativeUpper => format!(
+            NoteKind::NegativeUpper => format!(
                 "column {name} has a negative upper bound and no lower one, which is -Inf then"
             ),
-            Kind::NoObjective => "there is no row of type N: the objective is 0".to_owned(),
+            NoteKind::NoObjective => "there is no row of type N: the objective is 0".to_owned(),
         };
         self.0.push(Note {
             kind,

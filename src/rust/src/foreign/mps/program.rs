@@ -1,6 +1,6 @@
 //! Builds a linear program from the rows and columns of a file.
 
-use super::notes::{Kind, Note};
+use super::notes::{Note, NoteKind};
 
 /// How a row is compared with its right-hand side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +39,6 @@ impl Program {
         !self
             .notes
             .iter()
-            .any(|n| matches!(n.kind, Kind::UndefinedRow | Kind::UndefinedColumn))
+            .any(|n| matches!(n.kind, NoteKind::UndefinedRow | NoteKind::UndefinedColumn))
     }
 }

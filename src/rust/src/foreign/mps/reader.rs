@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::fields::{quoted, text, trim, words, Layout, Line};
-use super::notes::{Kind, Notes};
+use super::fields::{quoted, text, trim, words, FieldLayout, Line};
+use super::notes::{NoteKind, Notes};
 use super::program::{Program, Relation};
 use super::sections::{check_order, header, Section};
 use super::{Fault, Found};
@@ -27,7 +27,7 @@ pub struct Column {
 }
 
 pub struct Reader<'t> {
-    pub layout: Layout,
+    pub layout: FieldLayout,
     pub section: Section,
     pub seen: Vec<Section>,
     pub notes: Notes,
@@ -52,7 +52,7 @@ pub struct Reader<'t> {
     pub sets: Vec<(Section, Option<&'t [u8]>)>,
 }
 
-pub fn read(all: &[u8], layout: Layout) -> Found<Program> {
+pub fn read(all: &[u8], layout: FieldLayout) -> Found<Program> {
     let all = all.strip_prefix(b"\xef\xbb\xbf").unwrap_or(all);
     if trim(all).is_empty() {
         return Err(Fault {
@@ -86,7 +86,7 @@ pub fn read(all: &[u8], layout: Layout) -> Found<Program> {
 }
 
 impl<'t> Reader<'t> {
-    fn new(layout: Layout) -> Self {
+    fn new(layout: FieldLayout) -> Self {
         Reader {
             layout,
             section: Section::Start,
@@ -236,7 +236,7 @@ impl<'t> Reader<'t> {
                 return Err(line.fault("a coefficient must be finite"));
             }
             let Some(row) = self.rows.get(pair.row) else {
-                self.notes.add(line, Kind::UndefinedRow, pair.row);
+                self.notes.add(line, NoteKind::UndefinedRow, pair.row);
                 continue;
             };
             if pair.value == 0.0 {
@@ -247,7 +247,7 @@ impl<'t> Reader<'t> {
                 Row::Constraint(i) => &mut self.last.1[i],
             };
             if *last == j {
-                self.notes.add(line, Kind::SecondEntry, name);
+                self.notes.add(line, NoteKind::SecondEntry, name);
                 continue;
             }
             *last = j;

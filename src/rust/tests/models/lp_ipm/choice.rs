@@ -1,9 +1,9 @@
 //! Linear programs from the problem to the solution, as the devices of a call choose: dense or
 //! sparse, where, and in which precision.
 
-use cudafactor::algo::lp::choice::{solve_on, solve_resident, Matrix};
+use cudafactor::algo::lp::choice::{solve_on, solve_resident, ConstraintMatrix};
 use cudafactor::algo::lp::ipm::iterate::Status;
-use cudafactor::algo::lp::solve::{Options, Solution};
+use cudafactor::algo::lp::solve::{LpSolution, Options};
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::base::error::Error;
 use cudafactor::base::processor::Processor;
@@ -62,27 +62,28 @@ fn full(m: usize) -> Lp {
     cover(m, 2 * m, |_, _| true)
 }
 
-fn as_dense(lp: &Lp, devices: &Devices) -> (Solution, Vec<Processor>) {
+fn as_dense(lp: &Lp, devices: &Devices) -> (LpSolution, Vec<Processor>) {
     let (values, dim) = (lp.by_columns(), (lp.a.len(), lp.c.len()));
-    let a = Matrix::Dense(dim, &values);
+    let a = ConstraintMatrix::Dense(dim, &values);
     let solved = lp.with(|p| solve_on(devices, a, p, &Options::default()));
     (solved.unwrap(), devices.ran())
 }
 
-fn as_sparse(lp: &Lp, devices: &Devices) -> (Solution, Vec<Processor>) {
+fn as_sparse(lp: &Lp, devices: &Devices) -> (LpSolution, Vec<Processor>) {
     let a = Csc::from_dense(lp.a.len(), &lp.by_columns()).unwrap();
-    let solved = lp.with(|p| solve_on(devices, Matrix::Sparse(a), p, &Options::default()));
+    let solved =
+        lp.with(|p| solve_on(devices, ConstraintMatrix::Sparse(a), p, &Options::default()));
     (solved.unwrap(), devices.ran())
 }
 
 /// The same solution, number by number.
-fn same(a: &Solution, b: &Solution) {
+fn same(a: &LpSolution, b: &LpSolution) {
     assert_eq!((&a.x, &a.y), (&b.x, &b.y));
     assert_eq!(a.log.len(), b.log.len());
 }
 
 /// Whether it is solved as a sparse program, on the CPU, or as a dense one, on the GPU.
-fn check(lp: &Lp, (s, ran): (Solution, Vec<Processor>), is_sparse: bool) {
+fn check(lp: &Lp, (s, ran): (LpSolution, Vec<Processor>), is_sparse: bool) {
     assert_eq!(s.status, Status::Optimal);
     lp.check_optimal(&s);
     let expected = match is_sparse {
@@ -157,7 +158,7 @@ fn a_gpu_that_fails() {
         ..Devices::gpu()
     };
     let (values, dim) = (lp.by_columns(), (lp.a.len(), lp.c.len()));
-    let a = Matrix::Dense(dim, &values);
+    let a = ConstraintMatrix::Dense(dim, &values);
     let e = lp.with(|p| solve_on(&named, a, p, &Options::default()));
     assert!(matches!(e, Err(Error::DeviceFailed { .. })));
 }

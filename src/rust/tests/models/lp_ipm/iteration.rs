@@ -7,7 +7,7 @@ use cudafactor::algo::lp::ipm::iterate::Status;
 use cudafactor::algo::lp::normal::dense_constraints::DenseConstraints;
 use cudafactor::algo::lp::normal::density::is_for_dense;
 use cudafactor::algo::lp::normal::equations::NormalEquations;
-use cudafactor::algo::lp::normal::layout::{Constraints, Layout};
+use cudafactor::algo::lp::normal::layout::{ConstraintLayout, Constraints};
 use cudafactor::algo::lp::normal::mixed_precision::MixedConstraints;
 use cudafactor::algo::lp::solve::Options;
 use cudafactor::algo::lp::vectors::space::Vectors;
@@ -63,11 +63,11 @@ fn factors_in_single_precision_are_refined() {
     let view = MatRef::from_column_major_slice(&values, 60, 130);
     let a = Memory::<f64>::load(&dev, view).unwrap();
     let a = MixedConstraints::new(DenseConstraints::<f64, _>::new(&dev, &a));
-    let mut layout = Layout {
+    let mut layout = ConstraintLayout {
         rows: (0..60).collect(),
         bounded: (0..130).collect(),
         signs: vec![1.0; 130],
-        ..Layout::default()
+        ..ConstraintLayout::default()
     };
     let mut n = a.arrange(&mut layout).unwrap();
     let weights: Vec<f64> = (0..130).map(|j| 1e30 * (1.0 + j as f64)).collect();

@@ -6,7 +6,7 @@ use cudafactor::algo::lp::normal::dense_constraints::DenseConstraints;
 use cudafactor::algo::lp::normal::mixed_precision::MixedConstraints;
 use cudafactor::algo::lp::normal::sparse::SparseConstraints;
 use cudafactor::algo::lp::problem::Problem;
-use cudafactor::algo::lp::solve::{Certificate, Options, Solution};
+use cudafactor::algo::lp::solve::{Certificate, LpSolution, Options};
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::base::error::Error;
 use cudafactor::base::scalar::Scalar;
@@ -55,7 +55,7 @@ impl Lp {
         })
     }
 
-    pub fn dense<T: Scalar>(&self, options: &Options) -> Result<Solution, Error> {
+    pub fn dense<T: Scalar>(&self, options: &Options) -> Result<LpSolution, Error> {
         let dev = CpuDevice::new(1);
         let values: Vec<T> = self.by_columns().into_iter().map(T::from_f64).collect();
         let view = MatRef::from_column_major_slice(&values, self.a.len(), self.c.len());
@@ -63,7 +63,7 @@ impl Lp {
         self.with(|p| lp::solve::solve(&DenseConstraints::<T, _>::new(&dev, &a), p, options))
     }
 
-    pub fn mixed(&self, options: &Options) -> Result<Solution, Error> {
+    pub fn mixed(&self, options: &Options) -> Result<LpSolution, Error> {
         let dev = CpuDevice::new(1);
         let values = self.by_columns();
         let view = MatRef::from_column_major_slice(&values, self.a.len(), self.c.len());
@@ -72,7 +72,7 @@ impl Lp {
         self.with(|p| lp::solve::solve(&a, p, options))
     }
 
-    pub fn sparse(&self, options: &Options) -> Result<Solution, Error> {
+    pub fn sparse(&self, options: &Options) -> Result<LpSolution, Error> {
         let dev = CpuDevice::new(1);
         let mut a = Csc::from_dense(self.a.len(), &self.by_columns()).unwrap();
         if self.a.is_empty() {
@@ -82,7 +82,7 @@ impl Lp {
     }
 
     /// All ways, which agree.
-    pub fn solve(&self) -> Solution {
+    pub fn solve(&self) -> LpSolution {
         let options = Options::default();
         let dense = self.dense::<f64>(&options).unwrap();
         let sparse = self.sparse(&options).unwrap();
@@ -102,7 +102,7 @@ impl Lp {
     }
 
     /// Within bounds, signs of duals, complementary.
-    pub fn check_optimal(&self, s: &Solution) {
+    pub fn check_optimal(&self, s: &LpSolution) {
         let near = 1e-6 * (1.0 + s.measures.objective.abs());
         let check = |x: f64, (l, u): (f64, f64), d: f64, what: &str| {
             assert!(x >= l - near && x <= u + near, "{what}: {x} in {l}, {u}");

@@ -17,7 +17,7 @@ use crate::base::scalar::Scalar;
 use crate::device::elementwise::{Elementwise, Index, Operand};
 use crate::device::functions::{Lines, Zip};
 
-pub struct Dense<'d, T: Scalar, D: Elementwise<T>> {
+pub struct DenseNormal<'d, T: Scalar, D: Elementwise<T>> {
     ops: OnDevice<'d, T, D>,
     rows: usize,
     /// Structural bounded columns, and free ones, as rows.
@@ -38,7 +38,7 @@ pub struct Dense<'d, T: Scalar, D: Elementwise<T>> {
     spent: Spent,
 }
 
-impl<T: Scalar, D: Elementwise<T>> Vectors for Dense<'_, T, D> {
+impl<T: Scalar, D: Elementwise<T>> Vectors for DenseNormal<'_, T, D> {
     type V = D::Mat<'static>;
     vectors_by!(ops);
 }
@@ -49,7 +49,7 @@ pub struct Slacks {
     pub values: Vec<f64>,
 }
 
-impl<'d, T: Scalar, D: Elementwise<T>> Dense<'d, T, D> {
+impl<'d, T: Scalar, D: Elementwise<T>> DenseNormal<'d, T, D> {
     pub(crate) fn new(
         ops: OnDevice<'d, T, D>,
         structural: D::Mat<'static>,
@@ -59,7 +59,7 @@ impl<'d, T: Scalar, D: Elementwise<T>> Dense<'d, T, D> {
         rows: usize,
     ) -> Result<Self> {
         let columns = ops.dev.shape(&structural).0;
-        Ok(Dense {
+        Ok(DenseNormal {
             weighted: ops.dev.zeros(columns, rows)?,
             m: ops.dev.zeros(rows, rows)?,
             slacks: ops.column(&slacks.values)?,
@@ -132,7 +132,7 @@ impl<'d, T: Scalar, D: Elementwise<T>> Dense<'d, T, D> {
     }
 }
 
-impl<T: Scalar, D: Elementwise<T>> NormalEquations for Dense<'_, T, D> {
+impl<T: Scalar, D: Elementwise<T>> NormalEquations for DenseNormal<'_, T, D> {
     fn extents(&self) -> Extents {
         Extents {
             rows: self.rows,

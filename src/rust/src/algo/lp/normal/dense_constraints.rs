@@ -6,8 +6,8 @@ use std::marker::PhantomData;
 
 use faer::MatMut;
 
-use super::dense::{Dense, Slacks};
-use super::layout::{Constraints, Dependent, Layout, Scaled};
+use super::dense::{DenseNormal, Slacks};
+use super::layout::{ConstraintLayout, Constraints, Dependent, Scaled};
 use super::rank;
 use crate::algo::lp::normal::layout::SMALL;
 use crate::algo::lp::vectors::device::OnDevice;
@@ -123,7 +123,7 @@ fn product<T: Scalar, D: Elementwise<T>>(
 }
 
 impl<'d, T: Scalar, D: Elementwise<T>> Constraints for DenseConstraints<'d, '_, '_, T, D> {
-    type Normal = Dense<'d, T, D>;
+    type Normal = DenseNormal<'d, T, D>;
 
     fn shape(&self) -> (usize, usize) {
         self.dev.shape(self.a)
@@ -181,7 +181,7 @@ impl<'d, T: Scalar, D: Elementwise<T>> Constraints for DenseConstraints<'d, '_, 
         Ok(Some(Cow::Owned(a)))
     }
 
-    fn arrange(&self, layout: &mut Layout) -> Result<Dense<'d, T, D>> {
+    fn arrange(&self, layout: &mut ConstraintLayout) -> Result<DenseNormal<'d, T, D>> {
         let ops = OnDevice::new(self.dev)?;
         let mut structural = self.transposed(&layout.rows, &layout.bounded)?;
         if layout.signs.iter().any(|s| *s != 1.0) {
@@ -197,7 +197,7 @@ impl<'d, T: Scalar, D: Elementwise<T>> Constraints for DenseConstraints<'d, '_, 
             rows: places(&slack_rows)?,
             values: layout.slack_signs.clone(),
         };
-        Dense::new(
+        DenseNormal::new(
             ops,
             structural,
             free,

@@ -11,7 +11,7 @@ use crate::base::sparse::csc::Csc;
 /// Rows that are kept, and columns in their groups. The structural columns with an upper bound come
 /// before the others, and so do slacks.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Layout {
+pub struct ConstraintLayout {
     /// Numbers in the problem.
     pub rows: Vec<usize>,
     pub bounded: Vec<usize>,
@@ -25,7 +25,7 @@ pub struct Layout {
     pub capped: (usize, usize),
 }
 
-impl Layout {
+impl ConstraintLayout {
     /// Whether there is nothing to choose, or nothing to keep to.
     pub fn is_empty(&self) -> bool {
         let columns = self.bounded.len() + self.slacks.len() + self.free.len();
@@ -71,7 +71,7 @@ pub trait Constraints {
     fn on_host(&self) -> Result<Option<Cow<'_, Csc>>>;
     /// The matrix of the standard form. Rows may be put into another order, which the layout then
     /// has.
-    fn arrange(&self, layout: &mut Layout) -> Result<Self::Normal>;
+    fn arrange(&self, layout: &mut ConstraintLayout) -> Result<Self::Normal>;
     /// These rows dependent on one another: see [`Dependent`]. Only the given columns count.
     fn dependent_rows(&self, rows: &Scaled, columns: &Scaled) -> Result<Dependent>;
     /// The same of columns, of which only the given rows count.

@@ -12,10 +12,10 @@ use std::borrow::Cow;
 
 use faer::{MatMut, MatRef};
 
-use super::dense::Dense;
+use super::dense::DenseNormal;
 use super::dense_constraints::DenseConstraints;
 use super::equations::{or_one, Extents, Magnitudes, NormalEquations, Spent};
-use super::layout::{Constraints, Dependent, Layout, Scaled};
+use super::layout::{ConstraintLayout, Constraints, Dependent, Scaled};
 use crate::algo::lp::vectors::device::OnDevice;
 use crate::algo::lp::vectors::space::{vectors_by, Vectors};
 use crate::base::error::{Error, Result};
@@ -68,7 +68,7 @@ impl<'d, D: Elementwise<f64> + Elementwise<f32>> Constraints for MixedConstraint
         self.0.on_host()
     }
 
-    fn arrange(&self, layout: &mut Layout) -> Result<Mixed<'d, D>> {
+    fn arrange(&self, layout: &mut ConstraintLayout) -> Result<Mixed<'d, D>> {
         Ok(Mixed {
             double: self.0.arrange(layout)?,
             single: None,
@@ -87,9 +87,9 @@ impl<'d, D: Elementwise<f64> + Elementwise<f32>> Constraints for MixedConstraint
 }
 
 pub struct Mixed<'d, D: Elementwise<f64> + Elementwise<f32>> {
-    double: Dense<'d, f64, D>,
+    double: DenseNormal<'d, f64, D>,
     /// While factors are in single precision.
-    single: Option<Dense<'d, f32, D>>,
+    single: Option<DenseNormal<'d, f32, D>>,
     /// In single precision, before double.
     spent: Spent,
     /// By what its weights are smaller than those that were given.
@@ -117,14 +117,14 @@ fn narrowed<D: Memory<f64> + Memory<f32>>(
 }
 
 /// The same matrix in single precision.
-fn in_single<'d, D>(a: &Dense<'d, f64, D>) -> Result<Dense<'d, f32, D>>
+fn in_single<'d, D>(a: &DenseNormal<'d, f64, D>) -> Result<DenseNormal<'d, f32, D>>
 where
     D: Elementwise<f64> + Elementwise<f32>,
 {
     let (dev, [structural, free], slacks) = a.parts();
     let (structural, free) = (narrowed(dev, structural)?, narrowed(dev, free)?);
     let of = a.extents();
-    Dense::new(
+    DenseNormal::new(
         OnDevice::new(dev)?,
         structural,
         free,

@@ -9,9 +9,9 @@ use super::dense::not_factored;
 use super::density::stands_alone;
 use super::equations::{Extents, Magnitudes, NormalEquations, Spent};
 use super::free_columns::FreeFactor;
-use super::layout::{Constraints, Dependent, Layout, Scaled};
+use super::layout::{ConstraintLayout, Constraints, Dependent, Scaled};
 use super::rank;
-use super::sparse_product::Product;
+use super::sparse_product::NormalProduct;
 use crate::algo::lp::vectors::device::OnDevice;
 use crate::algo::lp::vectors::host::Plain;
 use crate::algo::lp::vectors::space::{vectors_by, Capped, Vectors};
@@ -61,7 +61,7 @@ impl<'d, D: Elementwise<f64>> SparseConstraints<'d, D> {
 }
 
 impl<'d, D: Elementwise<f64>> Constraints for SparseConstraints<'d, D> {
-    type Normal = Sparse<'d, D>;
+    type Normal = SparseNormal<'d, D>;
 
     fn shape(&self) -> (usize, usize) {
         (self.a.rows, self.a.columns())
@@ -116,8 +116,8 @@ impl<'d, D: Elementwise<f64>> Constraints for SparseConstraints<'d, D> {
         Ok(Some(Cow::Borrowed(self.a)))
     }
 
-    fn arrange(&self, layout: &mut Layout) -> Result<Sparse<'d, D>> {
-        let columns = |layout: &Layout| {
+    fn arrange(&self, layout: &mut ConstraintLayout) -> Result<SparseNormal<'d, D>> {
+        let columns = |layout: &ConstraintLayout| {
             let at = layout.places(self.a.rows);
             let m = layout.rows.len();
             let (mut bounded, mut free) = (Csc::with_rows(m), Csc::with_rows(m));
@@ -143,13 +143,13 @@ impl<'d, D: Elementwise<f64>> Constraints for SparseConstraints<'d, D> {
         let separate = stands_alone(&bounded, &free);
         let none = Csc::with_rows(bounded.rows);
         let beside = |free| if separate { &none } else { free };
-        let order = Product::order(&bounded, beside(&free))?;
+        let order = NormalProduct::order(&bounded, beside(&free))?;
         layout.rows = order.iter().map(|i| layout.rows[*i]).collect();
         let (bounded, free) = columns(layout);
-        Ok(Sparse {
+        Ok(SparseNormal {
             ops: Plain,
             dense: OnDevice::new(self.dev)?,
-            product: Product::new(&bounded, beside(&free))?,
+            product: NormalProduct::new(&bounded, beside(&free))?,
             separate,
             spent: Spent::default(),
             capped: layout.capped(),
@@ -171,12 +171,12 @@ impl<'d, D: Elementwise<f64>> Constraints for SparseConstraints<'d, D> {
     }
 }
 
-pub struct Sparse<'d, D: Elementwise<f64>> {
+pub struct SparseNormal<'d, D: Elementwise<f64>> {
     ops: Plain,
     dense: OnDevice<'d, f64, D>,
     bounded: Csc,
     free: Csc,
-    product: Product,
+    product: NormalProduct,
     /// Whether free columns have no part in it.
     separate: bool,
     spent: Spent,
@@ -185,7 +185,7 @@ pub struct Sparse<'d, D: Elementwise<f64>> {
     free_factor: Option<FreeFactor<f64, D>>,
 }
 
-impl<D: Elementwise<f64>> Vectors for Sparse<'_, D> {
+impl<D: Elementwise<f64>> Vectors for SparseNormal<'_, D> {
     type V = Vec<f64>;
     vectors_by!(ops);
 }
@@ -199,7 +199,7 @@ fn scale(a: &mut Csc, rows: &[f64], columns: &[f64]) {
     }
 }
 
-impl<D: Elementwise<f64>> NormalEquations for Sparse<'_, D> {
+impl<D: Elementwise<f64>> NormalEquations for SparseNormal<'_, D> {
     fn extents(&self) -> Extents {
         Extents {
             rows: self.bounded.rows,

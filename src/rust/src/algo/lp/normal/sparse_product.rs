@@ -23,7 +23,7 @@ const HUGE: f64 = 1e128;
 /// The number of its column, and its place among all entries of its matrix.
 type Entry = (u32, u32);
 
-pub struct Product {
+pub struct NormalProduct {
     rows: usize,
     /// By rows; bounded columns come before free ones.
     entries_at: Vec<usize>,
@@ -133,7 +133,7 @@ fn place<'a>(bounded: &'a Csc, free: &'a Csc, j: u32, p: u32) -> (&'a Csc, usize
     }
 }
 
-impl Product {
+impl NormalProduct {
     /// An order of the rows in which the factor has few entries.
     pub fn order(bounded: &Csc, free: &Csc) -> Result<Vec<usize>> {
         let rows = bounded.rows;
@@ -166,7 +166,7 @@ impl Product {
         }
         let factoring = symbolic.factorize_numeric_llt_scratch::<f64>(Par::Seq, Default::default());
         let solving = symbolic.solve_in_place_scratch::<f64>(1, Par::Seq);
-        Ok(Product {
+        Ok(NormalProduct {
             rows,
             values: crate::base::scalar::try_zeroed(index.len())?,
             factor: crate::base::scalar::try_zeroed(symbolic.len_val())?,

@@ -8,7 +8,7 @@ use super::scale::Scales;
 use super::verify::Verifier;
 use crate::algo::lp::normal::equations::NormalEquations;
 use crate::algo::lp::normal::layout::{Constraints, Scaled};
-use crate::algo::lp::standard_form::{drop_places, Form};
+use crate::algo::lp::standard_form::{drop_places, StandardForm};
 use crate::algo::lp::vectors::space::Vectors;
 use crate::base::error::Result;
 
@@ -37,7 +37,7 @@ fn differs(b: f64, others: impl Iterator<Item = f64>, tolerance: f64, eps: f64) 
 /// contradict each other.
 pub fn independent_rows<C: Constraints>(
     a: &C,
-    form: &mut Form,
+    form: &mut StandardForm,
     (n, s): (&mut C::Normal, &mut Scales),
     verifier: &Verifier<'_, C>,
     tolerance: f64,
@@ -103,7 +103,7 @@ pub fn independent_rows<C: Constraints>(
 /// which the objective falls.
 pub fn independent_columns<C: Constraints>(
     a: &C,
-    form: &mut Form,
+    form: &mut StandardForm,
     s: &Scales,
     verifier: &Verifier<'_, C>,
     tolerance: f64,

@@ -13,7 +13,7 @@ use crate::base::sparse::csc::Csc;
 const ROUNDING: f64 = 64.0 * f64::EPSILON;
 
 /// The bounds of the reduced problem, and the data for postsolve.
-pub struct Reduced<'p> {
+pub struct ReducedProblem<'p> {
     a: &'p Csc,
     pub rows: (Vec<f64>, Vec<f64>),
     pub columns: (Vec<f64>, Vec<f64>),
@@ -32,7 +32,7 @@ pub struct Reduced<'p> {
 pub enum Presolved<'p> {
     /// There is no empty row and no singleton row.
     Nothing,
-    Reduced(Box<Reduced<'p>>),
+    Reduced(Box<ReducedProblem<'p>>),
     /// Farkas multipliers of the rows.
     Infeasible(Vec<f64>),
 }
@@ -64,7 +64,7 @@ pub fn presolve<'p>(a: &'p Csc, p: &Problem<'_>, tolerance: f64) -> error::Resul
         queue,
         tolerance,
         units: units(a, &rows, &columns),
-        r: Reduced {
+        r: ReducedProblem {
             a,
             rows: rows.into_iter().unzip(),
             columns: columns.into_iter().unzip(),
@@ -122,7 +122,7 @@ struct State<'p> {
     queue: Vec<usize>,
     tolerance: f64,
     units: (Vec<f64>, Vec<f64>),
-    r: Reduced<'p>,
+    r: ReducedProblem<'p>,
 }
 
 impl State<'_> {
@@ -243,7 +243,7 @@ impl State<'_> {
     }
 }
 
-impl Reduced<'_> {
+impl ReducedProblem<'_> {
     /// Postsolve: multipliers of all rows from those of the reduced problem. A proof has costs
     /// of 0.
     pub fn multipliers(&self, mut y: Vec<f64>, costs: &[f64]) -> Vec<f64> {

@@ -8,7 +8,7 @@ use super::scale::Scales;
 use crate::algo::lp::normal::equations::or_one;
 use crate::algo::lp::normal::layout::Constraints;
 use crate::algo::lp::problem::Problem;
-use crate::algo::lp::standard_form::Form;
+use crate::algo::lp::standard_form::StandardForm;
 use crate::base::error::Result;
 
 /// Units in the last place, of the sum of magnitudes, that a sum may be off.
@@ -57,7 +57,7 @@ impl<'v, C: Constraints> Verifier<'v, C> {
     }
 
     /// Takes note of the scales of a form's rows and columns.
-    pub fn learn(&mut self, form: &Form, s: &Scales) {
+    pub fn learn(&mut self, form: &StandardForm, s: &Scales) {
         let layout = &form.layout;
         for (i, scale) in layout.rows.iter().zip(&s.rows) {
             self.rows[*i] = *scale;

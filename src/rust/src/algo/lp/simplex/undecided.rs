@@ -9,7 +9,7 @@ use crate::algo::lp::normal::layout::Constraints;
 use crate::algo::lp::normal::layout::SMALL;
 use crate::algo::lp::presolve::verify::{unit_of, Verifier};
 use crate::algo::lp::problem::Problem;
-use crate::algo::lp::solution::{Certificate, Options, Solution};
+use crate::algo::lp::solution::{Certificate, LpSolution, Options};
 use crate::base::error::Result;
 use crate::base::sparse::csc::Csc;
 
@@ -30,7 +30,7 @@ pub fn decide<C: Constraints>(
     on_host: Option<&Csc>,
     p: &Problem<'_>,
     options: &Options,
-) -> Result<Option<Solution>> {
+) -> Result<Option<LpSolution>> {
     let Some(host) = on_host.filter(|a| a.rows * a.columns() <= SMALL) else {
         return Ok(None);
     };
@@ -40,15 +40,15 @@ pub fn decide<C: Constraints>(
     Ok(match primal::solve(host, p, tolerance, until)? {
         Found::Optimal { x, y } if verifier.is_optimal(&x, &y)? => {
             let measures = measures(a, p, options, &x, &y)?;
-            Some(Solution {
+            Some(LpSolution {
                 measures,
-                ..Solution::without_iterations(Status::Optimal, x, y)
+                ..LpSolution::without_iterations(Status::Optimal, x, y)
             })
         }
-        Found::Infeasible { y } => verifier.rows(y)?.map(|y| Solution::infeasible(p, y)),
-        Found::Unbounded { point, ray } => verifier.ray(ray)?.map(|ray| Solution {
+        Found::Infeasible { y } => verifier.rows(y)?.map(|y| LpSolution::infeasible(p, y)),
+        Found::Unbounded { point, ray } => verifier.ray(ray)?.map(|ray| LpSolution {
             point: Some(point),
-            ..Solution::proved(Status::Unbounded, p, Certificate::Ray(ray))
+            ..LpSolution::proved(Status::Unbounded, p, Certificate::Ray(ray))
         }),
         _ => None,
     })

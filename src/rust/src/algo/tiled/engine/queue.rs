@@ -18,7 +18,7 @@ pub(crate) struct Queue<'l, T: Scalar, D: AsyncCopy<T>, S> {
     /// Copies, by the steps that they finish.
     copies: VecDeque<(usize, Rc<D::Mark>)>,
     /// What is computed with each tile, its operations, and how far all is then.
-    computing: VecDeque<(Rc<D::Mark>, f64, progress::Mark)>,
+    computing: VecDeque<(Rc<D::Mark>, f64, progress::ProgressMark)>,
 }
 
 /// Tiles that may wait for the device, and their operations where there are more than two: an

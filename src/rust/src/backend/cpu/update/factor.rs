@@ -23,7 +23,7 @@
 
 use std::sync::PoisonError;
 
-use super::panels::Work;
+use super::panels::PanelQueue;
 use super::reflections::each_row;
 use crate::backend::cpu::matrix::views::{Columns, ColumnsMut};
 use crate::base::error::{Error, Result};
@@ -117,7 +117,7 @@ fn change_columns<T: Scalar>(
     let (before, rest) = all.made.split_at_mut(first * each);
     let new = &mut rest[..columns * each];
     all.rows = first + columns;
-    let work = Work::new((all.change, each), before, new, from, r, v);
+    let work = PanelQueue::new((all.change, each), before, new, from, r, v);
     let entries = (first + columns / 2) as f64 * columns as f64;
     let threads = share(threads, entries * (k as f64 + FIXED) * EACH);
     let threads = threads.min(work.panels());

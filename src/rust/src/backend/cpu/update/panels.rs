@@ -23,7 +23,7 @@ struct Panel<'a, T> {
 }
 
 /// A change of all panels, of which each thread runs as many as it can.
-pub(crate) struct Work<'a, T> {
+pub(crate) struct PanelQueue<'a, T> {
     change: Change,
     each: usize,
     /// Those of the rows above all panels.
@@ -49,7 +49,7 @@ impl Drop for Alarm<'_> {
     }
 }
 
-impl<'a, T: Scalar> Work<'a, T> {
+impl<'a, T: Scalar> PanelQueue<'a, T> {
     pub(crate) fn new(
         (change, each): (Change, usize),
         before: &'a [T],
@@ -70,7 +70,7 @@ impl<'a, T: Scalar> Work<'a, T> {
             first += width;
             panels.push(Mutex::new(Some(Panel { from, r, v, made })));
         }
-        Work {
+        PanelQueue {
             change,
             each,
             before,

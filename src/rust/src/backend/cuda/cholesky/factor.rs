@@ -7,7 +7,7 @@ use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
 use crate::backend::cuda::gemm::gemm_syrk::multiply;
-use crate::backend::cuda::gemm::update::{Triangle, Update};
+use crate::backend::cuda::gemm::update::{Update, UpdatedPart};
 use crate::backend::cuda::matrix::views::View;
 use crate::backend::cuda::triangular::trsm::solve_lower;
 use crate::base::error::{Error, Result};
@@ -127,7 +127,7 @@ fn factor_lower<T: Scalar>(
         let below = a.sub(j + w, j, rest, w);
         solve_lower(ctx, false, block, below.t(), info.ptr)?;
         let update = Update {
-            triangle: Triangle::Lower,
+            triangle: UpdatedPart::Lower,
             stop: info.ptr,
             ..Update::subtract()
         };
@@ -200,7 +200,7 @@ pub(crate) fn factor_pivoted<T: Scalar>(
         let rest = n - end;
         let rows = a.sub(panel, end, end - panel, rest);
         let update = Update {
-            triangle: Triangle::Upper,
+            triangle: UpdatedPart::Upper,
             stop: state.ptr,
             ..Update::subtract()
         };

@@ -50,15 +50,15 @@ const AHEAD: usize = 8;
 
 /// The launch of a factorization.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Grid {
+struct TileGrid {
     blocks: usize,
     owners: usize,
 }
 
-impl Grid {
+impl TileGrid {
     /// For a matrix of `tiles` tiles a side, if `resident` blocks are resident together. None if
     /// they are too few to wait for one another.
-    fn of(tiles: usize, resident: usize) -> Option<Grid> {
+    fn of(tiles: usize, resident: usize) -> Option<TileGrid> {
         let owners = OWNERS.min((resident / OWNERS_SHARE).max(1)).min(tiles);
         // A column of tiles has three for owners; half a block makes each of the others.
         let tasks: usize = (0..tiles.saturating_sub(3))
@@ -66,7 +66,7 @@ impl Grid {
             .sum();
         let others = tasks.div_ceil(2);
         let blocks = resident.min(owners + others);
-        (blocks >= owners + usize::from(others > 0)).then_some(Grid { blocks, owners })
+        (blocks >= owners + usize::from(others > 0)).then_some(TileGrid { blocks, owners })
     }
 }
 
@@ -97,7 +97,7 @@ pub(crate) fn start<T: Scalar>(
     };
     let resident = ctx.resident::<T>(kernel, THREADS, shared)? * properties.multiprocessors;
     let tiles = n.div_ceil(TILE);
-    let Some(grid) = Grid::of(tiles, resident) else {
+    let Some(grid) = TileGrid::of(tiles, resident) else {
         return Ok(None);
     };
     let mail = tiles * MAIL * size_of::<f64>();
@@ -147,8 +147,8 @@ mod tests {
     fn blocks_that_wait_leave_room() {
         for resident in [1, 2, 3, 7, 14, 46, 108, 132, 144] {
             for tiles in 1..=160 {
-                match Grid::of(tiles, resident) {
-                    Some(Grid { blocks, owners }) => {
+                match TileGrid::of(tiles, resident) {
+                    Some(TileGrid { blocks, owners }) => {
                         assert!((1..=OWNERS.min(tiles)).contains(&owners) && blocks <= resident);
                         assert_eq!(blocks > owners, tiles > 3, "{tiles} on {resident}");
                     }
@@ -156,7 +156,7 @@ mod tests {
                 }
             }
         }
-        let h200 = |tiles| Grid::of(tiles, 132).map(|g| (g.blocks, g.owners));
+        let h200 = |tiles| TileGrid::of(tiles, 132).map(|g| (g.blocks, g.owners));
         assert_eq!(h200(1), Some((1, 1)));
         assert_eq!(h200(3), Some((3, 3)));
         assert_eq!(h200(5), Some((7, 5)));

@@ -3,7 +3,7 @@
 use crate::backend::cuda::cholesky;
 use crate::backend::cuda::driver::buffer::{where_there_is_room, Buffer};
 use crate::backend::cuda::driver::context::Context;
-use crate::backend::cuda::gemm::update::Triangle;
+use crate::backend::cuda::gemm::update::UpdatedPart;
 use crate::backend::cuda::matrix::views::View;
 use crate::backend::cuda::precision::via_f64::{pays, F64Copy, LEAF};
 use crate::base::error::Result;
@@ -28,10 +28,10 @@ pub(crate) fn start_cholesky<T: Scalar>(
     let Some(copy) = F64Copy::room(ctx, a)? else {
         return Ok(None);
     };
-    let wide = copy.widen(a, Triangle::Lower, 0)?;
+    let wide = copy.widen(a, UpdatedPart::Lower, 0)?;
     let started = where_there_is_room(cholesky::tiles::start(ctx, wide, largest))?.flatten();
     if started.is_some() {
-        copy.narrow(a, Triangle::Lower, 0)?;
+        copy.narrow(a, UpdatedPart::Lower, 0)?;
     }
     Ok(started)
 }

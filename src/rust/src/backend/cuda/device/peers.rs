@@ -13,7 +13,7 @@ use crate::base::matrix::Part;
 
 /// What was found out of a pair of GPUs.
 #[derive(Clone, Copy)]
-struct Pair {
+struct PeerAccess {
     /// The reader reads the owner's memory over the bus or a link of their own.
     direct: bool,
     /// A copy arrives, if need be through the host's memory.
@@ -21,7 +21,7 @@ struct Pair {
 }
 
 /// By the numbers of reader and owner, and whether a direct way was allowed.
-type Pairs = HashMap<(usize, usize, bool), Pair>;
+type Pairs = HashMap<(usize, usize, bool), PeerAccess>;
 
 static KNOWN: Mutex<Option<Pairs>> = Mutex::new(None);
 
@@ -39,10 +39,10 @@ pub(crate) fn copies(reader: &'static Context, owner: &'static Context) -> Resul
     Ok(known.direct || known.copied)
 }
 
-fn known(reader: &'static Context, owner: &'static Context) -> Result<Pair> {
+fn known(reader: &'static Context, owner: &'static Context) -> Result<PeerAccess> {
     let allowed = std::env::var("CUDAFACTOR_PEERS").as_deref() != Ok("0");
     if reader.ordinal == owner.ordinal {
-        return Ok(Pair {
+        return Ok(PeerAccess {
             direct: allowed,
             copied: true,
         });
@@ -61,19 +61,19 @@ fn known(reader: &'static Context, owner: &'static Context) -> Result<Pair> {
             Ok(found)
         }
         Err(Error::Interrupted) => Err(Error::Interrupted),
-        Err(_) => Ok(Pair {
+        Err(_) => Ok(PeerAccess {
             direct: false,
             copied: false,
         }),
     }
 }
 
-fn look(reader: &'static Context, owner: &'static Context, allowed: bool) -> Result<Pair> {
+fn look(reader: &'static Context, owner: &'static Context, allowed: bool) -> Result<PeerAccess> {
     let connected = allowed && is_connected(reader, owner);
     if connected {
         match arrives(reader, owner) {
             Ok(true) => {
-                return Ok(Pair {
+                return Ok(PeerAccess {
                     direct: true,
                     copied: true,
                 })
@@ -84,7 +84,7 @@ fn look(reader: &'static Context, owner: &'static Context, allowed: bool) -> Res
     }
     let none = sys::CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_NONE;
     let _ = allow(reader, owner, none);
-    Ok(Pair {
+    Ok(PeerAccess {
         direct: false,
         copied: arrives(reader, owner)?,
     })

@@ -119,7 +119,7 @@ impl Buffer {
     }
 
     /// A copy of host values. `U` is plain data.
-    pub(crate) fn from_slice<U: Plain>(ctx: &'static Context, values: &[U]) -> Result<Buffer> {
+    pub(crate) fn from_slice<U: PlainData>(ctx: &'static Context, values: &[U]) -> Result<Buffer> {
         let b = Buffer::of::<U>(ctx, values.len())?;
         if !values.is_empty() {
             let bytes = std::mem::size_of_val(values);
@@ -135,7 +135,7 @@ impl Buffer {
     }
 
     /// Copies the first values back, which must exist, and waits for them.
-    pub(crate) fn to_slice<U: Plain>(&self, values: &mut [U]) -> Result<()> {
+    pub(crate) fn to_slice<U: PlainData>(&self, values: &mut [U]) -> Result<()> {
         if values.is_empty() {
             return self.ctx.wait();
         }
@@ -154,7 +154,7 @@ impl Buffer {
 
     /// Like [`Buffer::to_slice`], in a stream in which nothing else is queued. The values must be
     /// complete.
-    pub(crate) fn to_slice_in<U: Plain>(
+    pub(crate) fn to_slice_in<U: PlainData>(
         &self,
         stream: sys::CUstream,
         values: &mut [U],
@@ -224,10 +224,10 @@ pub(crate) fn where_there_is_room<R>(result: Result<R>) -> Result<Option<R>> {
 }
 
 /// Types whose every bit pattern is a value.
-pub(crate) trait Plain: Copy {}
-impl<T: Scalar> Plain for T {}
-impl Plain for i32 {}
-impl Plain for u64 {}
+pub(crate) trait PlainData: Copy {}
+impl<T: Scalar> PlainData for T {}
+impl PlainData for i32 {}
+impl PlainData for u64 {}
 
 #[cfg(test)]
 mod tests {

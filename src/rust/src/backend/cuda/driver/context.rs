@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use cudarc::driver::sys::{self, CUresult};
 
-use super::kernels::{Family, Function, Kernel};
+use super::kernels::{Family, Kernel, LoadedKernel};
 use super::modules::Module;
 use super::pool::{self, Pool};
 use super::probe;
@@ -40,7 +40,7 @@ pub(crate) struct Context {
     pub pool: Pool,
     pid: u32,
     modules: Mutex<HashMap<Family, &'static Module>>,
-    functions: Mutex<HashMap<(Kernel, &'static str), &'static Function>>,
+    functions: Mutex<HashMap<(Kernel, &'static str), &'static LoadedKernel>>,
     pub fences: Mutex<Fences>,
     /// Workspace of products in the first stream, and of those in the second.
     pub sums: [Mutex<Option<SplitKWorkspace>>; 2],
@@ -267,14 +267,14 @@ impl Context {
         &self,
         kernel: Kernel,
         suffix: &'static str,
-    ) -> Result<&'static Function> {
+    ) -> Result<&'static LoadedKernel> {
         self.bind()?;
         if let Some(f) = lock(&self.functions).get(&(kernel, suffix)) {
             return Ok(f);
         }
         let f = self.find_function(self.module(kernel.family)?, kernel, suffix)?;
         // Never freed, like the module it belongs to.
-        let f: &'static Function = Box::leak(Box::new(f));
+        let f: &'static LoadedKernel = Box::leak(Box::new(f));
         lock(&self.functions).insert((kernel, suffix), f);
         Ok(f)
     }

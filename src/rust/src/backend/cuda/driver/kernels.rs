@@ -216,7 +216,7 @@ impl Kernel {
 
 /// The types a kernel's parameter can have in PTX.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ParameterKind {
     Int,
     Long,
     Float,
@@ -226,7 +226,7 @@ pub(crate) enum Kind {
 /// One argument, as the eight bytes a parameter is read from (the lower four for the short kinds).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arg {
-    pub kind: Kind,
+    pub kind: ParameterKind,
     pub bits: u64,
 }
 
@@ -237,7 +237,7 @@ pub(crate) trait IntoArg {
 impl IntoArg for i32 {
     fn arg(self) -> Arg {
         Arg {
-            kind: Kind::Int,
+            kind: ParameterKind::Int,
             bits: u64::from(self as u32),
         }
     }
@@ -246,7 +246,7 @@ impl IntoArg for i32 {
 impl IntoArg for i64 {
     fn arg(self) -> Arg {
         Arg {
-            kind: Kind::Long,
+            kind: ParameterKind::Long,
             bits: self as u64,
         }
     }
@@ -256,7 +256,7 @@ impl IntoArg for i64 {
 impl IntoArg for u64 {
     fn arg(self) -> Arg {
         Arg {
-            kind: Kind::Long,
+            kind: ParameterKind::Long,
             bits: self,
         }
     }
@@ -265,7 +265,7 @@ impl IntoArg for u64 {
 impl IntoArg for usize {
     fn arg(self) -> Arg {
         Arg {
-            kind: Kind::Long,
+            kind: ParameterKind::Long,
             bits: self as u64,
         }
     }
@@ -274,7 +274,7 @@ impl IntoArg for usize {
 impl IntoArg for f64 {
     fn arg(self) -> Arg {
         Arg {
-            kind: Kind::Double,
+            kind: ParameterKind::Double,
             bits: self.to_bits(),
         }
     }
@@ -287,7 +287,7 @@ pub(crate) fn scalar<T: Scalar>(x: T) -> Arg {
         wide.arg()
     } else {
         Arg {
-            kind: Kind::Float,
+            kind: ParameterKind::Float,
             bits: u64::from((wide as f32).to_bits()),
         }
     }
@@ -307,9 +307,9 @@ pub(crate) use args;
 
 /// A loaded kernel.
 #[derive(Debug)]
-pub(crate) struct Function {
+pub(crate) struct LoadedKernel {
     pub handle: sys::CUfunction,
-    pub params: Vec<Kind>,
+    pub params: Vec<ParameterKind>,
     /// Bytes of dynamic shared memory that a launch may have.
     pub allowed: AtomicUsize,
     /// Whether clusters of more blocks than every device supports are allowed.
@@ -320,6 +320,6 @@ pub(crate) struct Function {
 
 // SAFETY: a function handle is a process-wide name of loaded code, valid on any thread while its
 // module, which is never unloaded, lives.
-unsafe impl Send for Function {}
+unsafe impl Send for LoadedKernel {}
 // SAFETY: as above; the handle is only passed on to the driver.
-unsafe impl Sync for Function {}
+unsafe impl Sync for LoadedKernel {}

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use cudarc::driver::sys;
 
 use super::context::Context;
-use super::kernels::{Arg, Function, Kernel};
+use super::kernels::{Arg, Kernel, LoadedKernel};
 use crate::base::error::{Error, Result};
 use crate::base::scalar::Scalar;
 
@@ -133,7 +133,7 @@ impl Context {
 
     /// Allows launches of a function with `shared` bytes of dynamic shared memory. The context must
     /// be current.
-    fn allow_shared(&self, function: &Function, shared: usize) -> Result<()> {
+    fn allow_shared(&self, function: &LoadedKernel, shared: usize) -> Result<()> {
         if shared <= function.allowed.load(Ordering::Relaxed) {
             return Ok(());
         }
@@ -152,7 +152,7 @@ impl Context {
     }
 
     /// Allows launches of a function as a cluster of `blocks` blocks. The context must be current.
-    fn allow_cluster(&self, function: &Function, blocks: usize) -> Result<()> {
+    fn allow_cluster(&self, function: &LoadedKernel, blocks: usize) -> Result<()> {
         if blocks <= PORTABLE_CLUSTER || function.large_clusters.load(Ordering::Relaxed) {
             return Ok(());
         }

@@ -14,7 +14,7 @@ use cudarc::driver::sys;
 use lzma_rust2::LzmaReader;
 
 use super::context::{check, Context};
-use super::kernels::{Family, Function, Kernel, Kind};
+use super::kernels::{Family, Kernel, LoadedKernel, ParameterKind};
 use crate::base::error::{Error, Result};
 use crate::base::reserve;
 
@@ -22,7 +22,7 @@ use crate::base::reserve;
 #[derive(Debug)]
 pub(crate) struct Module {
     handle: sys::CUmodule,
-    parameters: HashMap<String, Vec<Kind>>,
+    parameters: HashMap<String, Vec<ParameterKind>>,
 }
 
 // SAFETY: a module handle is valid on any thread while the module, which is never unloaded, lives.
@@ -51,7 +51,7 @@ pub(crate) fn unpack(packed: &[u8]) -> Result<String> {
 
 /// The kinds of the parameters of every kernel in PTX text. A kernel with a parameter of another
 /// kind is left out.
-pub(crate) fn parameters(ptx: &str) -> HashMap<String, Vec<Kind>> {
+pub(crate) fn parameters(ptx: &str) -> HashMap<String, Vec<ParameterKind>> {
     let entry = |text: &str| {
         let (name, rest) = text.split_once('(')?;
         let (list, _) = rest.split_once(')')?;
@@ -61,12 +61,12 @@ pub(crate) fn parameters(ptx: &str) -> HashMap<String, Vec<Kind>> {
     ptx.split(".entry ").skip(1).filter_map(entry).collect()
 }
 
-fn kind(parameter: &str) -> Option<Kind> {
+fn kind(parameter: &str) -> Option<ParameterKind> {
     [
-        (".u64", Kind::Long),
-        (".u32", Kind::Int),
-        (".f64", Kind::Double),
-        (".f32", Kind::Float),
+        (".u64", ParameterKind::Long),
+        (".u32", ParameterKind::Int),
+        (".f64", ParameterKind::Double),
+        (".f32", ParameterKind::Float),
     ]
     .into_iter()
     .find_map(|(name, kind)| parameter.contains(name).then_some(kind))
@@ -111,7 +111,7 @@ impl Context {
         module: &Module,
         kernel: Kernel,
         suffix: &str,
-    ) -> Result<Function> {
+    ) -> Result<LoadedKernel> {
         let name = kernel.full_name(suffix);
         let missing = || Error::Internal {
             what: format!("there is no kernel {name}"),
@@ -122,7 +122,7 @@ impl Context {
         // SAFETY: the module is loaded and the name is null-terminated.
         let code = unsafe { sys::cuModuleGetFunction(&mut handle, module.handle, text.as_ptr()) };
         check(code, "cuModuleGetFunction")?;
-        Ok(Function {
+        Ok(LoadedKernel {
             handle,
             params,
             allowed: AtomicUsize::new(SHARED_ALWAYS),
@@ -165,7 +165,10 @@ mod tests {
             ".visible .entry first(\n\t.param .u64 a,\n\t.param .f32 b\n)\n{ ld.param.u32 x; }\n\
             .visible .entry second(\n\n)\n{}\n.visible .entry third(\n\t.param .b8 c[4]\n)\n{}\n";
         let found = parameters(ptx);
-        assert_eq!(found.get("first"), Some(&vec![Kind::Long, Kind::Float]));
+        assert_eq!(
+            found.get("first"),
+            Some(&vec![ParameterKind::Long, ParameterKind::Float])
+        );
         assert_eq!(found.get("second"), Some(&vec![]));
         assert_eq!(found.get("third"), None);
     }

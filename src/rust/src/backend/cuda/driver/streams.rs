@@ -37,7 +37,7 @@ pub(crate) struct Fences {
 struct Step {
     end: Event,
     /// The operations that are done when it is.
-    done: progress::Mark,
+    done: progress::ProgressMark,
     /// Its time, in units of the longest launch.
     launches: f64,
 }

@@ -5,7 +5,7 @@ use super::vector;
 use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::{args, scalar, Family, Kernel};
-use crate::backend::cuda::gemm::update::{Triangle, Update, FENCED};
+use crate::backend::cuda::gemm::update::{Update, UpdatedPart, FENCED};
 use crate::backend::cuda::matrix::views::{blocks_for, View};
 use crate::base::error::Result;
 use crate::base::progress;
@@ -107,7 +107,7 @@ fn multiply_columns<T: Scalar>(
     }
     let width = ((flops / per_column) as usize / TILE).max(1) * TILE;
     let full = Update {
-        triangle: Triangle::Full,
+        triangle: UpdatedPart::Full,
         ..update
     };
     for j in (0..n).step_by(width) {
@@ -125,13 +125,13 @@ fn multiply_columns<T: Scalar>(
             )
         };
         match update.triangle {
-            Triangle::Full => part(full, 0, m)?,
-            Triangle::Lower => {
+            UpdatedPart::Full => part(full, 0, m)?,
+            UpdatedPart::Lower => {
                 let end = (j + w).min(m);
                 part(update, j.min(m), end - j.min(m))?;
                 part(full, end, m - end)?;
             }
-            Triangle::Upper => {
+            UpdatedPart::Upper => {
                 let start = j.min(m);
                 part(full, 0, start)?;
                 part(update, start, (j + w).min(m) - start)?;
@@ -217,7 +217,7 @@ fn multiply_once<T: Scalar>(
     }
     let operations = 2.0 * m as f64 * n as f64 * k as f64;
     progress::advance(match triangle {
-        Triangle::Full => operations,
+        UpdatedPart::Full => operations,
         _ => operations / 2.0,
     });
     let launches = SLOWER * operations / ctx.properties.launch_operations::<T>();
@@ -233,7 +233,7 @@ pub(crate) fn square<T: Scalar>(ctx: &'static Context, a: View<T>, c: View<T>) -
         return Ok(());
     }
     let update = Update {
-        triangle: Triangle::Lower,
+        triangle: UpdatedPart::Lower,
         ..Update::assign()
     };
     multiply(ctx, update, a, a.t(), c)?;
@@ -268,7 +268,7 @@ mod tests {
             let product = &a * &b;
             let load = |x: &faer::Mat<f64>| Matrix::from_host(ctx, x.as_ref(), Part::All).unwrap();
             let (da, db) = (load(&a), load(&b));
-            for triangle in [Triangle::Full, Triangle::Lower, Triangle::Upper] {
+            for triangle in [UpdatedPart::Full, UpdatedPart::Lower, UpdatedPart::Upper] {
                 for transposed in [false, true] {
                     let dc = load(&c0);
                     let update = Update {
@@ -291,9 +291,9 @@ mod tests {
                     for j in 0..n {
                         for i in 0..m {
                             let inside = match triangle {
-                                Triangle::Full => true,
-                                Triangle::Lower => i >= j,
-                                Triangle::Upper => i <= j,
+                                UpdatedPart::Full => true,
+                                UpdatedPart::Lower => i >= j,
+                                UpdatedPart::Upper => i <= j,
                             };
                             let want = c0[(i, j)] - if inside { product[(i, j)] } else { 0.0 };
                             assert_eq!(got[(i, j)], want, "{m} {n} {triangle:?} ({i}, {j})");

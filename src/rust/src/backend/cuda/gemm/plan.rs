@@ -6,7 +6,7 @@
 //! of the estimate, with those in `gemm/shapes.rs`, were fitted to an H200. Those of small tiles in
 //! single precision are estimated; plans between which they decide differ by some microseconds.
 
-use super::shapes::{Shape, SLAB};
+use super::shapes::{TileShape, SLAB};
 
 /// Shares of a tile that the kernel adds up first (`FOLLOW` in `multiply.cuh`).
 const FOLLOW: usize = 16;
@@ -39,7 +39,7 @@ pub(super) struct Machine {
 
 /// A product's size.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Work {
+pub(crate) struct ProductSize {
     pub m: usize,
     pub n: usize,
     pub k: usize,
@@ -47,8 +47,8 @@ pub(crate) struct Work {
     pub triangle: bool,
 }
 
-impl Work {
-    pub(crate) fn tiles(&self, shape: Shape) -> usize {
+impl ProductSize {
+    pub(crate) fn tiles(&self, shape: TileShape) -> usize {
         let t = shape.traits();
         let rows = self.m.div_ceil(t.rows);
         if self.triangle {
@@ -74,8 +74,8 @@ impl Work {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Plan {
-    pub shape: Shape,
+pub(crate) struct ProductPlan {
+    pub shape: TileShape,
     /// Blocks of a launch at most: as many as are resident together.
     pub blocks: usize,
     /// Whether tiles of the last rounds are shared between blocks.
@@ -94,22 +94,26 @@ pub(super) struct Launch {
 }
 
 impl Launch {
-    pub(crate) fn operations(&self, work: &Work, shape: Shape) -> f64 {
+    pub(crate) fn operations(&self, work: &ProductSize, shape: TileShape) -> f64 {
         let t = shape.traits();
         2.0 * (t.rows * t.cols) as f64 * self.tiles as f64 * work.k as f64
     }
 }
 
-impl Plan {
+impl ProductPlan {
     /// The plan with the least estimated time among these shapes; None if no shape fits the
     /// machine.
-    pub(crate) fn choose(machine: &Machine, work: &Work, shapes: &[Shape]) -> Option<Plan> {
+    pub(crate) fn choose(
+        machine: &Machine,
+        work: &ProductSize,
+        shapes: &[TileShape],
+    ) -> Option<ProductPlan> {
         shapes
             .iter()
-            .filter(|shape| **shape != Shape::Tiny || work.slabs() <= DEEP)
+            .filter(|shape| **shape != TileShape::Tiny || work.slabs() <= DEEP)
             .flat_map(|shape| {
                 let ways = [false, true].into_iter();
-                ways.filter_map(|s| Plan::new(machine, work, *shape, s))
+                ways.filter_map(|s| ProductPlan::new(machine, work, *shape, s))
             })
             .min_by(|a, b| a.seconds.total_cmp(&b.seconds))
     }
@@ -117,12 +121,12 @@ impl Plan {
     /// A plan with this shape, with its estimated time; None if the shape does not fit the machine.
     pub(crate) fn new(
         machine: &Machine,
-        work: &Work,
-        shape: Shape,
+        work: &ProductSize,
+        shape: TileShape,
         streamed: bool,
-    ) -> Option<Plan> {
+    ) -> Option<ProductPlan> {
         let wanted = match shape {
-            Shape::Small if work.slabs() > SHALLOW => 2,
+            TileShape::Small if work.slabs() > SHALLOW => 2,
             other => other.traits().resident,
         };
         if streamed && !machine.shares {
@@ -132,11 +136,17 @@ impl Plan {
         // Fewer blocks leave fewer parts to add up. What is not cut has no use for fewer.
         let least = if streamed { 1 } else { most };
         (least.max(1)..=most)
-            .map(|resident| Plan::cost(machine, work, shape, streamed, resident))
+            .map(|resident| ProductPlan::cost(machine, work, shape, streamed, resident))
             .min_by(|a, b| a.seconds.total_cmp(&b.seconds))
     }
 
-    fn cost(machine: &Machine, work: &Work, shape: Shape, streamed: bool, resident: usize) -> Plan {
+    fn cost(
+        machine: &Machine,
+        work: &ProductSize,
+        shape: TileShape,
+        streamed: bool,
+        resident: usize,
+    ) -> ProductPlan {
         let (t, tiles, slabs) = (shape.traits(), work.tiles(shape), work.slabs());
         let blocks = machine.multiprocessors * resident;
         let slab = (2 * t.rows * t.cols * SLAB) as f64 / (machine.rate * t.efficiency);
@@ -154,7 +164,7 @@ impl Plan {
             let last = if rest > 0 { step(rest) } else { 0.0 };
             seconds += slabs as f64 * (rounds as f64 * step(resident) + last);
         }
-        Plan {
+        ProductPlan {
             shape,
             blocks,
             streamed,
@@ -170,7 +180,7 @@ impl Plan {
 
     /// The launches for the tiles of `work`: at least one round each, and at most about
     /// `operations` operations.
-    pub(crate) fn launches(&self, work: &Work, operations: f64) -> Vec<Launch> {
+    pub(crate) fn launches(&self, work: &ProductSize, operations: f64) -> Vec<Launch> {
         let (all, slabs) = (work.tiles(self.shape), work.slabs());
         let rounds = (operations / (self.round() * work.k as f64)) as usize;
         let at_once = rounds.max(1).saturating_mul(self.blocks);

@@ -9,53 +9,53 @@ const H200: Machine = Machine {
     resident: [1, 3, 4, 3, 3, 2, 6],
     shares: true,
 };
-fn work(m: usize, n: usize, k: usize, triangle: bool) -> Work {
-    Work { m, n, k, triangle }
+fn work(m: usize, n: usize, k: usize, triangle: bool) -> ProductSize {
+    ProductSize { m, n, k, triangle }
 }
 
-fn chosen(work: Work, shapes: &[Shape]) -> (Shape, bool) {
-    let plan = Plan::choose(&H200, &work, shapes).unwrap();
+fn chosen(work: ProductSize, shapes: &[TileShape]) -> (TileShape, bool) {
+    let plan = ProductPlan::choose(&H200, &work, shapes).unwrap();
     (plan.shape, plan.streamed)
 }
 
 /// The fastest ways by measurement.
 #[test]
 fn chooses_what_was_measured_to_be_fastest() {
-    let square = |n| chosen(work(n, n, n, false), &Shape::SQUARE);
-    assert_eq!(square(256), (Shape::Tiny, false));
-    assert_eq!(square(512), (Shape::Tiny, false));
-    assert_eq!(square(768), (Shape::Small, true));
-    assert_eq!(square(1024), (Shape::Small, false));
-    assert_eq!(square(1280), (Shape::Large, true));
-    assert_eq!(square(1536), (Shape::Large, true));
-    assert_eq!(square(2048).0, Shape::Large);
-    assert_eq!(square(2560), (Shape::Large, true));
-    assert_eq!(square(4096), (Shape::Large, true));
-    let cross = |n, k| chosen(work(n, n, k, true), &Shape::SQUARE);
-    assert_eq!(cross(1024, 1024), (Shape::Tiny, false));
-    assert_eq!(cross(2048, 2048), (Shape::Small, false));
-    assert_eq!(cross(64, 1_000_000), (Shape::Small, true));
-    assert_eq!(cross(256, 10_000), (Shape::Small, true));
+    let square = |n| chosen(work(n, n, n, false), &TileShape::SQUARE);
+    assert_eq!(square(256), (TileShape::Tiny, false));
+    assert_eq!(square(512), (TileShape::Tiny, false));
+    assert_eq!(square(768), (TileShape::Small, true));
+    assert_eq!(square(1024), (TileShape::Small, false));
+    assert_eq!(square(1280), (TileShape::Large, true));
+    assert_eq!(square(1536), (TileShape::Large, true));
+    assert_eq!(square(2048).0, TileShape::Large);
+    assert_eq!(square(2560), (TileShape::Large, true));
+    assert_eq!(square(4096), (TileShape::Large, true));
+    let cross = |n, k| chosen(work(n, n, k, true), &TileShape::SQUARE);
+    assert_eq!(cross(1024, 1024), (TileShape::Tiny, false));
+    assert_eq!(cross(2048, 2048), (TileShape::Small, false));
+    assert_eq!(cross(64, 1_000_000), (TileShape::Small, true));
+    assert_eq!(cross(256, 10_000), (TileShape::Small, true));
     assert_eq!(
-        chosen(work(2048, 32, 2048, false), &Shape::SQUARE),
-        (Shape::Tiny, true)
+        chosen(work(2048, 32, 2048, false), &TileShape::SQUARE),
+        (TileShape::Tiny, true)
     );
     assert_eq!(
-        chosen(work(8192, 8192, 64, false), &Shape::SQUARE).0,
-        Shape::Small
+        chosen(work(8192, 8192, 64, false), &TileShape::SQUARE).0,
+        TileShape::Small
     );
-    let single = |n| chosen(work(n, n, n, false), &Shape::SINGLE);
-    assert_eq!(single(256).0, Shape::SmallSingle);
-    assert_eq!(single(4096), (Shape::LargeSingle, true));
-    assert_eq!(single(8192).0, Shape::LargeSingle);
-    let thin = [Shape::Tall];
+    let single = |n| chosen(work(n, n, n, false), &TileShape::SINGLE);
+    assert_eq!(single(256).0, TileShape::SmallSingle);
+    assert_eq!(single(4096), (TileShape::LargeSingle, true));
+    assert_eq!(single(8192).0, TileShape::LargeSingle);
+    let thin = [TileShape::Tall];
     assert_eq!(
         chosen(work(1_000_000, 8, 8, false), &thin),
-        (Shape::Tall, false)
+        (TileShape::Tall, false)
     );
     assert_eq!(
         chosen(work(50, 1, 1_000_000, false), &thin),
-        (Shape::Tall, true)
+        (TileShape::Tall, true)
     );
 }
 
@@ -70,17 +70,18 @@ fn shapes_that_do_not_fit_are_not_chosen() {
         ..H200
     };
     let w = work(4096, 4096, 4096, false);
-    let plan = Plan::choose(&small, &w, &Shape::SQUARE).unwrap();
-    assert_eq!(plan.shape, Shape::Small);
+    let plan = ProductPlan::choose(&small, &w, &TileShape::SQUARE).unwrap();
+    assert_eq!(plan.shape, TileShape::Small);
     assert_eq!(plan.blocks, 132);
-    assert_eq!(Plan::choose(&none, &w, &Shape::SQUARE), None);
-    let plan = Plan::choose(&small, &w, &Shape::SINGLE).unwrap();
-    assert_eq!(plan.shape, Shape::SmallSingle);
+    assert_eq!(ProductPlan::choose(&none, &w, &TileShape::SQUARE), None);
+    let plan = ProductPlan::choose(&small, &w, &TileShape::SINGLE).unwrap();
+    assert_eq!(plan.shape, TileShape::SmallSingle);
     let never = Machine {
         shares: false,
         ..H200
     };
-    let plan = Plan::choose(&never, &work(64, 64, 1 << 20, true), &Shape::SQUARE).unwrap();
+    let plan =
+        ProductPlan::choose(&never, &work(64, 64, 1 << 20, true), &TileShape::SQUARE).unwrap();
     assert!(!plan.streamed);
 }
 
@@ -88,7 +89,7 @@ fn shapes_that_do_not_fit_are_not_chosen() {
 /// block that does not exist.
 #[test]
 fn launches_make_all_tiles_once() {
-    for shape in Shape::ALL {
+    for shape in TileShape::ALL {
         for streamed in [false, true] {
             for (m, n, k) in [
                 (1, 1, 1),
@@ -99,7 +100,7 @@ fn launches_make_all_tiles_once() {
             ] {
                 for triangle in [false, true] {
                     let w = work(m, if triangle { m } else { n }, k, triangle);
-                    let plan = Plan::new(&H200, &w, shape, streamed).unwrap();
+                    let plan = ProductPlan::new(&H200, &w, shape, streamed).unwrap();
                     for operations in [1.0, 1e9, 1e12, 1e15] {
                         let mut next = 0;
                         for l in plan.launches(&w, operations) {
@@ -121,7 +122,7 @@ fn launches_make_all_tiles_once() {
 
 #[test]
 fn long_sums_are_cut() {
-    let plan = Plan::new(&H200, &work(64, 64, 1, false), Shape::Small, false).unwrap();
+    let plan = ProductPlan::new(&H200, &work(64, 64, 1, false), TileShape::Small, false).unwrap();
     let depth = plan.depth(10_000_000, 1e12);
     assert!(depth < 10_000_000 && depth % SLAB == 0);
     assert!(plan.round() * depth as f64 <= 1e12);

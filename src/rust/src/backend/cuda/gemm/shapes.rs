@@ -1,14 +1,14 @@
 //! The shapes of tiles of products: size, estimated times, and kernels.
 
 use crate::backend::cuda::driver::kernels::{Family, Kernel};
-use crate::backend::cuda::matrix::operand::Layout;
+use crate::backend::cuda::matrix::operand::OperandLayout;
 
 /// Steps in one slab, the unit of depth.
 pub(super) const SLAB: usize = 16;
 
 /// A kind of tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum TileShape {
     Large,
     Small,
     Tiny,
@@ -39,20 +39,20 @@ pub(crate) struct Traits {
     pub share: f64,
 }
 
-impl Shape {
-    pub(crate) const ALL: [Shape; 7] = [
-        Shape::Large,
-        Shape::Small,
-        Shape::Tiny,
-        Shape::Tall,
-        Shape::F64Copy,
-        Shape::LargeSingle,
-        Shape::SmallSingle,
+impl TileShape {
+    pub(crate) const ALL: [TileShape; 7] = [
+        TileShape::Large,
+        TileShape::Small,
+        TileShape::Tiny,
+        TileShape::Tall,
+        TileShape::F64Copy,
+        TileShape::LargeSingle,
+        TileShape::SmallSingle,
     ];
 
     /// Those that can make any product in double precision, and in single precision.
-    pub(crate) const SQUARE: [Shape; 3] = [Shape::Large, Shape::Small, Shape::Tiny];
-    pub(crate) const SINGLE: [Shape; 2] = [Shape::LargeSingle, Shape::SmallSingle];
+    pub(crate) const SQUARE: [TileShape; 3] = [TileShape::Large, TileShape::Small, TileShape::Tiny];
+    pub(crate) const SINGLE: [TileShape; 2] = [TileShape::LargeSingle, TileShape::SmallSingle];
 
     /// The lines of the shorter side of a thin tile.
     pub(super) const THIN: usize = 16;
@@ -60,7 +60,7 @@ impl Shape {
     pub(crate) fn traits(self) -> Traits {
         let thin = Traits {
             rows: 128,
-            cols: Shape::THIN,
+            cols: TileShape::THIN,
             threads: 128,
             resident: 3,
             efficiency: 0.5,
@@ -70,7 +70,7 @@ impl Shape {
             share: 0.4e-6,
         };
         match self {
-            Shape::Large => Traits {
+            TileShape::Large => Traits {
                 rows: 128,
                 cols: 128,
                 threads: 256,
@@ -81,7 +81,7 @@ impl Shape {
                 stream: 5e-6,
                 share: 1e-6,
             },
-            Shape::Small => Traits {
+            TileShape::Small => Traits {
                 rows: 64,
                 cols: 64,
                 efficiency: 0.82,
@@ -90,7 +90,7 @@ impl Shape {
                 share: 0.6e-6,
                 ..thin
             },
-            Shape::Tiny => Traits {
+            TileShape::Tiny => Traits {
                 rows: 32,
                 cols: 32,
                 resident: 4,
@@ -99,13 +99,13 @@ impl Shape {
                 tile: 0.4e-6,
                 ..thin
             },
-            Shape::Tall => thin,
-            Shape::F64Copy => Traits {
+            TileShape::Tall => thin,
+            TileShape::F64Copy => Traits {
                 rows: thin.cols,
                 cols: thin.rows,
                 ..thin
             },
-            Shape::LargeSingle => Traits {
+            TileShape::LargeSingle => Traits {
                 rows: 128,
                 cols: 128,
                 threads: 128,
@@ -116,7 +116,7 @@ impl Shape {
                 stream: 16e-6,
                 share: 2e-6,
             },
-            Shape::SmallSingle => Traits {
+            TileShape::SmallSingle => Traits {
                 rows: 64,
                 cols: 64,
                 threads: 64,
@@ -131,7 +131,7 @@ impl Shape {
     }
 
     fn is_single(self) -> bool {
-        Shape::SINGLE.contains(&self)
+        TileShape::SINGLE.contains(&self)
     }
 
     /// Bytes of an element.
@@ -168,27 +168,65 @@ const fn of_single(name: &'static str) -> Kernel {
 
 /// The kernel for a shape of tile and layouts of A and B; none where the transposed product has one
 /// instead.
-pub(crate) fn kernel(shape: Shape, a: Layout, b: Layout) -> Option<Kernel> {
+pub(crate) fn kernel(shape: TileShape, a: OperandLayout, b: OperandLayout) -> Option<Kernel> {
     Some(match (shape, a, b) {
-        (Shape::Large, Layout::Lines, Layout::Depth) => of_square("tiles_multiply_large_nn"),
-        (Shape::Large, Layout::Depth, Layout::Depth) => of_square("tiles_multiply_large_tn"),
-        (Shape::Large, Layout::Lines, Layout::Lines) => of_square("tiles_multiply_large_nt"),
-        (Shape::Small, Layout::Lines, Layout::Depth) => of_square("tiles_multiply_small_nn"),
-        (Shape::Small, Layout::Depth, Layout::Depth) => of_square("tiles_multiply_small_tn"),
-        (Shape::Small, Layout::Lines, Layout::Lines) => of_square("tiles_multiply_small_nt"),
-        (Shape::Tiny, Layout::Lines, Layout::Depth) => of_thin("tiles_multiply_tiny_nn"),
-        (Shape::Tiny, Layout::Depth, Layout::Depth) => of_thin("tiles_multiply_tiny_tn"),
-        (Shape::Tiny, Layout::Lines, Layout::Lines) => of_thin("tiles_multiply_tiny_nt"),
-        (Shape::Tall, Layout::Lines, Layout::Depth) => of_thin("tiles_multiply_tall_nn"),
-        (Shape::Tall, Layout::Depth, Layout::Depth) => of_thin("tiles_multiply_tall_tn"),
-        (Shape::Tall, Layout::Lines, Layout::Lines) => of_thin("tiles_multiply_tall_nt"),
-        (Shape::F64Copy, Layout::Lines, Layout::Depth) => of_thin("tiles_multiply_wide_nn"),
-        (Shape::LargeSingle, Layout::Lines, Layout::Depth) => of_single("tiles_multiply_large_nn"),
-        (Shape::LargeSingle, Layout::Depth, Layout::Depth) => of_single("tiles_multiply_large_tn"),
-        (Shape::LargeSingle, Layout::Lines, Layout::Lines) => of_single("tiles_multiply_large_nt"),
-        (Shape::SmallSingle, Layout::Lines, Layout::Depth) => of_single("tiles_multiply_small_nn"),
-        (Shape::SmallSingle, Layout::Depth, Layout::Depth) => of_single("tiles_multiply_small_tn"),
-        (Shape::SmallSingle, Layout::Lines, Layout::Lines) => of_single("tiles_multiply_small_nt"),
+        (TileShape::Large, OperandLayout::Lines, OperandLayout::Depth) => {
+            of_square("tiles_multiply_large_nn")
+        }
+        (TileShape::Large, OperandLayout::Depth, OperandLayout::Depth) => {
+            of_square("tiles_multiply_large_tn")
+        }
+        (TileShape::Large, OperandLayout::Lines, OperandLayout::Lines) => {
+            of_square("tiles_multiply_large_nt")
+        }
+        (TileShape::Small, OperandLayout::Lines, OperandLayout::Depth) => {
+            of_square("tiles_multiply_small_nn")
+        }
+        (TileShape::Small, OperandLayout::Depth, OperandLayout::Depth) => {
+            of_square("tiles_multiply_small_tn")
+        }
+        (TileShape::Small, OperandLayout::Lines, OperandLayout::Lines) => {
+            of_square("tiles_multiply_small_nt")
+        }
+        (TileShape::Tiny, OperandLayout::Lines, OperandLayout::Depth) => {
+            of_thin("tiles_multiply_tiny_nn")
+        }
+        (TileShape::Tiny, OperandLayout::Depth, OperandLayout::Depth) => {
+            of_thin("tiles_multiply_tiny_tn")
+        }
+        (TileShape::Tiny, OperandLayout::Lines, OperandLayout::Lines) => {
+            of_thin("tiles_multiply_tiny_nt")
+        }
+        (TileShape::Tall, OperandLayout::Lines, OperandLayout::Depth) => {
+            of_thin("tiles_multiply_tall_nn")
+        }
+        (TileShape::Tall, OperandLayout::Depth, OperandLayout::Depth) => {
+            of_thin("tiles_multiply_tall_tn")
+        }
+        (TileShape::Tall, OperandLayout::Lines, OperandLayout::Lines) => {
+            of_thin("tiles_multiply_tall_nt")
+        }
+        (TileShape::F64Copy, OperandLayout::Lines, OperandLayout::Depth) => {
+            of_thin("tiles_multiply_wide_nn")
+        }
+        (TileShape::LargeSingle, OperandLayout::Lines, OperandLayout::Depth) => {
+            of_single("tiles_multiply_large_nn")
+        }
+        (TileShape::LargeSingle, OperandLayout::Depth, OperandLayout::Depth) => {
+            of_single("tiles_multiply_large_tn")
+        }
+        (TileShape::LargeSingle, OperandLayout::Lines, OperandLayout::Lines) => {
+            of_single("tiles_multiply_large_nt")
+        }
+        (TileShape::SmallSingle, OperandLayout::Lines, OperandLayout::Depth) => {
+            of_single("tiles_multiply_small_nn")
+        }
+        (TileShape::SmallSingle, OperandLayout::Depth, OperandLayout::Depth) => {
+            of_single("tiles_multiply_small_tn")
+        }
+        (TileShape::SmallSingle, OperandLayout::Lines, OperandLayout::Lines) => {
+            of_single("tiles_multiply_small_nt")
+        }
         _ => return None,
     })
 }

@@ -1,7 +1,7 @@
 //! Allocates the workspace of products whose tiles several blocks share, in the size that the tile
 //! shapes need.
 
-use super::shapes::Shape;
+use super::shapes::TileShape;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::split_k::SplitKWorkspace;
 use crate::base::error::Result;
@@ -21,8 +21,8 @@ pub(crate) fn prepare_beside(ctx: &'static Context) -> Result<bool> {
 }
 
 fn prepare_for(ctx: &'static Context, which: usize) -> Result<bool> {
-    let most = |s: Shape| s.traits().resident * ctx.properties.multiprocessors;
-    let bytes = Shape::ALL.map(|s| most(s) * s.traits().rows * s.traits().cols * s.element());
-    let blocks = Shape::ALL.map(most).into_iter().max().unwrap_or(0);
+    let most = |s: TileShape| s.traits().resident * ctx.properties.multiprocessors;
+    let bytes = TileShape::ALL.map(|s| most(s) * s.traits().rows * s.traits().cols * s.element());
+    let blocks = TileShape::ALL.map(most).into_iter().max().unwrap_or(0);
     SplitKWorkspace::prepare(ctx, which, bytes.into_iter().max().unwrap_or(0), blocks)
 }

@@ -3,14 +3,14 @@
 
 use std::mem::size_of;
 
-use super::plan::{Launch, Machine, Plan, Work};
-use super::shapes::{kernel, Shape, SLAB};
+use super::plan::{Launch, Machine, ProductPlan, ProductSize};
+use super::shapes::{kernel, TileShape, SLAB};
 use super::split_k;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::{args, scalar, Family, Kernel};
 use crate::backend::cuda::driver::split_k::SplitKWorkspace;
-use crate::backend::cuda::gemm::update::{Triangle, Update, FENCED};
-use crate::backend::cuda::matrix::operand::{Layout, Operand};
+use crate::backend::cuda::gemm::update::{Update, UpdatedPart, FENCED};
+use crate::backend::cuda::matrix::operand::{KernelOperand, OperandLayout};
 use crate::backend::cuda::matrix::views::View;
 use crate::base::error::{Error, Result};
 use crate::base::progress;
@@ -21,11 +21,11 @@ fn is_single<T: Scalar>() -> bool {
 }
 
 /// Shapes that can make any product of that type.
-fn square_shapes<T: Scalar>() -> &'static [Shape] {
+fn square_shapes<T: Scalar>() -> &'static [TileShape] {
     if is_single::<T>() {
-        &Shape::SINGLE
+        &TileShape::SINGLE
     } else {
-        &Shape::SQUARE
+        &TileShape::SQUARE
     }
 }
 
@@ -53,14 +53,14 @@ impl Region {
 /// How a product is split: the operations of a launch, and, unless a plan chooses them, a shape and
 /// whether tiles are shared.
 #[derive(Clone, Copy)]
-struct Cut {
+struct ProductSplit {
     operations: f64,
-    way: Option<(Shape, bool)>,
+    way: Option<(TileShape, bool)>,
 }
 
-impl Cut {
+impl ProductSplit {
     fn best<T: Scalar>(ctx: &Context) -> Self {
-        Cut {
+        ProductSplit {
             operations: ctx.properties.launch_operations::<T>(),
             way: None,
         }
@@ -76,28 +76,28 @@ pub(crate) fn multiply<T: Scalar>(
     b: View<T>,
     c: View<T>,
 ) -> Result<bool> {
-    let Some(product) = Product::of(ctx, update, a, b, c) else {
+    let Some(product) = TiledProduct::of(ctx, update, a, b, c) else {
         return Ok(false);
     };
-    if is_single::<T>() && c.rows.min(c.cols) <= Shape::THIN {
+    if is_single::<T>() && c.rows.min(c.cols) <= TileShape::THIN {
         return Ok(false);
     }
-    product.run(Cut::best::<T>(ctx))?;
+    product.run(ProductSplit::best::<T>(ctx))?;
     Ok(true)
 }
 
 /// `C <- A A'`, exactly symmetric. False, with nothing done, if there is no kernel for it.
 pub(crate) fn square<T: Scalar>(ctx: &'static Context, a: View<T>, c: View<T>) -> Result<bool> {
-    let Some(product) = Product::of(ctx, Update::assign(), a, a.t(), c) else {
+    let Some(product) = TiledProduct::of(ctx, Update::assign(), a, a.t(), c) else {
         return Ok(false);
     };
-    product.region(Region::Both, Cut::best::<T>(ctx))?;
+    product.region(Region::Both, ProductSplit::best::<T>(ctx))?;
     Ok(true)
 }
 
 /// A product that the kernels can make.
 #[derive(Clone, Copy)]
-struct Product<T> {
+struct TiledProduct<T> {
     ctx: &'static Context,
     update: Update<T>,
     a: View<T>,
@@ -105,7 +105,7 @@ struct Product<T> {
     c: View<T>,
 }
 
-impl<T: Scalar> Product<T> {
+impl<T: Scalar> TiledProduct<T> {
     fn of(
         ctx: &'static Context,
         update: Update<T>,
@@ -113,7 +113,7 @@ impl<T: Scalar> Product<T> {
         b: View<T>,
         c: View<T>,
     ) -> Option<Self> {
-        let product = Product {
+        let product = TiledProduct {
             ctx,
             update,
             a,
@@ -131,17 +131,17 @@ impl<T: Scalar> Product<T> {
         usable.then_some(product)
     }
 
-    fn operands(&self) -> Option<(Operand, Operand)> {
+    fn operands(&self) -> Option<(KernelOperand, KernelOperand)> {
         let (a, b) = (self.a, self.b);
         Some((
-            Operand::of(a.ptr, (a.rows, a.rs), (a.cols, a.cs))?,
-            Operand::of(b.ptr, (b.cols, b.cs), (b.rows, b.rs))?,
+            KernelOperand::of(a.ptr, (a.rows, a.rs), (a.cols, a.cs))?,
+            KernelOperand::of(b.ptr, (b.cols, b.cs), (b.rows, b.rs))?,
         ))
     }
 
     /// `C' <- alpha B'A' + beta C'`, the same product.
     fn t(self) -> Self {
-        Product {
+        TiledProduct {
             a: self.b.t(),
             b: self.a.t(),
             c: self.c.t(),
@@ -156,7 +156,7 @@ impl<T: Scalar> Product<T> {
     /// The rows `i..i + rows` and the columns `j..j + cols` of C.
     fn part(self, i: usize, j: usize, rows: usize, cols: usize) -> Self {
         let depth = self.a.cols;
-        Product {
+        TiledProduct {
             a: self.a.sub(i, 0, rows, depth),
             b: self.b.sub(0, j, depth, cols),
             c: self.c.sub(i, j, rows, cols),
@@ -165,17 +165,17 @@ impl<T: Scalar> Product<T> {
     }
 
     /// A triangle of a matrix that is not square is a triangle of a square one and a rectangle.
-    fn run(self, cut: Cut) -> Result<()> {
+    fn run(self, cut: ProductSplit) -> Result<()> {
         let (m, n) = (self.c.rows, self.c.cols);
         let order = m.min(n);
         match self.update.triangle {
-            Triangle::Full => self.region(Region::Full, cut),
-            Triangle::Lower => {
+            UpdatedPart::Full => self.region(Region::Full, cut),
+            UpdatedPart::Lower => {
                 self.part(0, 0, order, order).region(Region::Lower, cut)?;
                 self.part(order, 0, m - order, order)
                     .region(Region::Full, cut)
             }
-            Triangle::Upper => {
+            UpdatedPart::Upper => {
                 self.part(0, 0, order, order).region(Region::Upper, cut)?;
                 self.part(0, order, order, n - order)
                     .region(Region::Full, cut)
@@ -183,20 +183,20 @@ impl<T: Scalar> Product<T> {
         }
     }
 
-    fn region(self, region: Region, cut: Cut) -> Result<()> {
+    fn region(self, region: Region, cut: ProductSplit) -> Result<()> {
         let (m, n) = (self.c.rows, self.c.cols);
         if self.c.is_empty() {
             return Ok(());
         }
         let (a, b) = self.operands().ok_or_else(|| unusable("layout"))?;
         let thin = region == Region::Full
-            && m.min(n) <= Shape::THIN
+            && m.min(n) <= TileShape::THIN
             && cut.way.is_none()
             && !is_single::<T>();
-        let shapes: &[Shape] = match (thin, cut.way) {
+        let shapes: &[TileShape] = match (thin, cut.way) {
             (false, Some((shape, _))) => &[shape],
-            (true, _) if n <= Shape::THIN => &[Shape::Tall],
-            (true, _) => &[Shape::F64Copy],
+            (true, _) if n <= TileShape::THIN => &[TileShape::Tall],
+            (true, _) => &[TileShape::F64Copy],
             _ => square_shapes::<T>(),
         };
         // All shapes offered have kernels for the same layouts, and the transpose has one where
@@ -207,7 +207,7 @@ impl<T: Scalar> Product<T> {
         {
             return self.t().region(region.t(), cut);
         }
-        let work = |depth| Work {
+        let work = |depth| ProductSize {
             m,
             n,
             k: depth,
@@ -215,8 +215,10 @@ impl<T: Scalar> Product<T> {
         };
         let machine = self.machine(shapes, a.layout, b.layout)?;
         let plan = match cut.way {
-            Some((shape, streamed)) => Plan::new(&machine, &work(self.a.cols), shape, streamed),
-            None => Plan::choose(&machine, &work(self.a.cols), shapes),
+            Some((shape, streamed)) => {
+                ProductPlan::new(&machine, &work(self.a.cols), shape, streamed)
+            }
+            None => ProductPlan::choose(&machine, &work(self.a.cols), shapes),
         };
         let plan = plan.ok_or_else(|| unusable("shape"))?;
         let kernel = kernel(plan.shape, a.layout, b.layout).ok_or_else(|| unusable("kernel"))?;
@@ -245,7 +247,7 @@ impl<T: Scalar> Product<T> {
             0 => self.update.beta,
             _ => T::from_f64(1.0),
         };
-        Product {
+        TiledProduct {
             a: self.a.sub(0, from, self.a.rows, depth),
             b: self.b.sub(from, 0, depth, self.b.cols),
             update: Update {
@@ -256,7 +258,7 @@ impl<T: Scalar> Product<T> {
         }
     }
 
-    fn machine(&self, shapes: &[Shape], a: Layout, b: Layout) -> Result<Machine> {
+    fn machine(&self, shapes: &[TileShape], a: OperandLayout, b: OperandLayout) -> Result<Machine> {
         let mut resident = [0; 7];
         for shape in shapes {
             let shared = shape.shared();
@@ -277,7 +279,13 @@ impl<T: Scalar> Product<T> {
         })
     }
 
-    fn start(&self, kernel: Kernel, shape: Shape, launch: Launch, region: Region) -> Result<()> {
+    fn start(
+        &self,
+        kernel: Kernel,
+        shape: TileShape,
+        launch: Launch,
+        region: Region,
+    ) -> Result<()> {
         let (a, b) = self.operands().ok_or_else(|| unusable("layout"))?;
         let (partial, flags, epoch) = if launch.streamed > 0 {
             SplitKWorkspace::claim(self.ctx)?

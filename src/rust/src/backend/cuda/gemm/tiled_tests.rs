@@ -2,7 +2,7 @@
 //! wrong or missing term is found.
 
 use crate::backend::cuda::driver::buffer::Buffer;
-use crate::backend::cuda::driver::kernels::Kind;
+use crate::backend::cuda::driver::kernels::ParameterKind;
 use crate::backend::cuda::driver::modules::{parameters, unpack};
 use crate::backend::cuda::gemm::tiled::*;
 use crate::backend::cuda::matrix::views::Matrix;
@@ -94,18 +94,18 @@ impl<T: Scalar> Placed<T> {
 }
 
 /// The shapes of tile of a type.
-fn shapes<T: Scalar>() -> Vec<Shape> {
-    let all = Shape::ALL.into_iter();
+fn shapes<T: Scalar>() -> Vec<TileShape> {
+    let all = TileShape::ALL.into_iter();
     all.filter(|s| s.element() == size_of::<T>()).collect()
 }
 
 /// The chosen way, and every other one.
-fn ways(shapes: &[Shape]) -> Vec<Option<(Shape, bool)>> {
+fn ways(shapes: &[TileShape]) -> Vec<Option<(TileShape, bool)>> {
     let all = shapes.iter().flat_map(|s| [(*s, false), (*s, true)]);
     std::iter::once(None).chain(all.map(Some)).collect()
 }
 
-fn update<T: Scalar>(triangle: Triangle, alpha: f64, beta: f64) -> Update<T> {
+fn update<T: Scalar>(triangle: UpdatedPart, alpha: f64, beta: f64) -> Update<T> {
     Update {
         alpha: T::from_f64(alpha),
         beta: T::from_f64(beta),
@@ -115,7 +115,7 @@ fn update<T: Scalar>(triangle: Triangle, alpha: f64, beta: f64) -> Update<T> {
 }
 
 /// Whether a product or its transpose has a kernel for this way.
-fn possible<T: Scalar>(p: &Product<T>, way: Option<(Shape, bool)>) -> bool {
+fn possible<T: Scalar>(p: &TiledProduct<T>, way: Option<(TileShape, bool)>) -> bool {
     let (a, b) = p.operands().unwrap();
     way.is_none_or(|(s, _)| {
         kernel(s, a.layout, b.layout).is_some() || kernel(s, b.layout, a.layout).is_some()
@@ -165,12 +165,12 @@ fn ways_give_the_product<T: Scalar>() {
                     let c = Placed::new(ctx, (m, n), (at, gap), transposed(2));
                     let before = c.host();
                     let (alpha, beta) = if at == 1 { (1.0, 0.0) } else { (-2.0, 3.0) };
-                    let update = update(Triangle::Full, alpha, beta);
-                    let p = Product::of(ctx, update, a.view(), b.view(), c.view()).unwrap();
+                    let update = update(UpdatedPart::Full, alpha, beta);
+                    let p = TiledProduct::of(ctx, update, a.view(), b.view(), c.view()).unwrap();
                     if !possible(&p, way) {
                         continue;
                     }
-                    p.run(Cut { operations, way }).unwrap();
+                    p.run(ProductSplit { operations, way }).unwrap();
                     let label = format!("{m} {n} {k} {at} {gap} {layouts} {way:?} {operations}");
                     let want = |i, j| {
                         let (x, old): (f64, f64) = (product[(i, j)].into(), before[(i, j)].into());
@@ -216,15 +216,15 @@ fn ways_give_the_triangle<T: Scalar>() {
                 .flat_map(|w| FEW_AND_ANY.map(|o| (w, o)))
             {
                 let label = format!("{m} {n} {k} {layouts} {at} {way:?} {operations}");
-                let cut = Cut { operations, way };
-                for triangle in [Triangle::Lower, Triangle::Upper] {
+                let cut = ProductSplit { operations, way };
+                for triangle in [UpdatedPart::Lower, UpdatedPart::Upper] {
                     let c = Placed::new(ctx, (m, n), (at, at), transposed(2));
                     let before = c.host();
                     let update = update(triangle, -1.0, 1.0);
-                    let p = Product::of(ctx, update, a.view(), b.view(), c.view()).unwrap();
+                    let p = TiledProduct::of(ctx, update, a.view(), b.view(), c.view()).unwrap();
                     p.run(cut).unwrap();
                     let want = |i: usize, j: usize| {
-                        let inside = if triangle == Triangle::Lower {
+                        let inside = if triangle == UpdatedPart::Lower {
                             i >= j
                         } else {
                             i <= j
@@ -236,7 +236,7 @@ fn ways_give_the_triangle<T: Scalar>() {
                 }
                 let c = Placed::new(ctx, (m, m), (at, at), transposed(2));
                 let update = Update::assign();
-                let p = Product::of(ctx, update, a.view(), a.view().t(), c.view()).unwrap();
+                let p = TiledProduct::of(ctx, update, a.view(), a.view().t(), c.view()).unwrap();
                 p.region(Region::Both, cut).unwrap();
                 c.check(ctx, |i, j| gram[(i, j)], &format!("{label}, symmetric"));
             }
@@ -263,8 +263,8 @@ fn shared_tiles_repeat<T: Scalar>() {
         for _ in 0..if few() { 2 } else { 20 } {
             let c = Matrix::<T>::zeros(ctx, 70, 70).unwrap();
             let view = a.view();
-            let p = Product::of(ctx, Update::assign(), view, view.t(), c.view()).unwrap();
-            let cut = Cut {
+            let p = TiledProduct::of(ctx, Update::assign(), view, view.t(), c.view()).unwrap();
+            let cut = ProductSplit {
                 operations: 1e15,
                 way: Some((*shape, true)),
             };
@@ -296,8 +296,8 @@ fn stopped_change_nothing<T: Scalar>() {
             stop: flag.ptr,
             ..Update::subtract()
         };
-        let p = Product::of(ctx, update, a.view(), a.view(), c.view()).unwrap();
-        let cut = Cut {
+        let p = TiledProduct::of(ctx, update, a.view(), a.view(), c.view()).unwrap();
+        let cut = ProductSplit {
             operations: 1e15,
             way,
         };
@@ -309,15 +309,15 @@ fn stopped_change_nothing<T: Scalar>() {
 /// Each kernel is in the code for every GPU that has its family, and takes numbers of its type.
 #[test]
 fn every_kernel_is_there() {
-    kernels_are_there::<f64>(Kind::Double);
-    kernels_are_there::<f32>(Kind::Float);
+    kernels_are_there::<f64>(ParameterKind::Double);
+    kernels_are_there::<f32>(ParameterKind::Float);
 }
 
-fn kernels_are_there<T: Scalar>(number: Kind) {
+fn kernels_are_there<T: Scalar>(number: ParameterKind) {
     let mut found = 0;
     for shape in shapes::<T>() {
-        for a in [Layout::Lines, Layout::Depth] {
-            for b in [Layout::Lines, Layout::Depth] {
+        for a in [OperandLayout::Lines, OperandLayout::Depth] {
+            for b in [OperandLayout::Lines, OperandLayout::Depth] {
                 let Some(kernel) = kernel(shape, a, b) else {
                     continue;
                 };

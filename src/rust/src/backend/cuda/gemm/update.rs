@@ -5,19 +5,19 @@ use crate::base::scalar::Scalar;
 
 /// Which part of C is computed; the rest is neither read nor written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Triangle {
+pub(crate) enum UpdatedPart {
     Full = 0,
     Lower = 1,
     Upper = 2,
 }
 
-impl Triangle {
+impl UpdatedPart {
     /// The same part seen in the transpose.
     pub(crate) fn t(self) -> Self {
         match self {
-            Triangle::Full => Triangle::Full,
-            Triangle::Lower => Triangle::Upper,
-            Triangle::Upper => Triangle::Lower,
+            UpdatedPart::Full => UpdatedPart::Full,
+            UpdatedPart::Lower => UpdatedPart::Upper,
+            UpdatedPart::Upper => UpdatedPart::Lower,
         }
     }
 }
@@ -27,7 +27,7 @@ impl Triangle {
 pub(crate) struct Update<T> {
     pub alpha: T,
     pub beta: T,
-    pub triangle: Triangle,
+    pub triangle: UpdatedPart,
     pub stop: u64,
 }
 
@@ -37,7 +37,7 @@ impl<T: Scalar> Update<T> {
         Update {
             alpha: T::from_f64(1.0),
             beta: T::from_f64(0.0),
-            triangle: Triangle::Full,
+            triangle: UpdatedPart::Full,
             stop: 0,
         }
     }
@@ -47,7 +47,7 @@ impl<T: Scalar> Update<T> {
         Update {
             alpha: T::from_f64(-1.0),
             beta: T::from_f64(1.0),
-            triangle: Triangle::Full,
+            triangle: UpdatedPart::Full,
             stop: 0,
         }
     }

@@ -3,7 +3,7 @@
 use crate::backend::cuda::driver::buffer::{where_there_is_room, Buffer};
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::{args, scalar, Family, Kernel};
-use crate::backend::cuda::gemm::update::{Triangle, Update};
+use crate::backend::cuda::gemm::update::{Update, UpdatedPart};
 use crate::backend::cuda::matrix::views::View;
 use crate::base::error::Result;
 use crate::base::progress;
@@ -26,7 +26,7 @@ const PACK: usize = 16;
 
 /// How A is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Layout {
+enum VectorLayout {
     Rows,
     /// With so many rows to a pack, if packs are aligned.
     Columns(Option<usize>),
@@ -34,7 +34,7 @@ enum Layout {
 
 /// How A is cut.
 #[derive(Debug, Clone, Copy)]
-struct Cut {
+struct VectorSplit {
     kernel: Kernel,
     /// Whether a block has one row, of contiguous rows; whether a thread loads a pack, of
     /// contiguous columns.
@@ -45,22 +45,22 @@ struct Cut {
     depth: usize,
 }
 
-impl Cut {
-    fn new(multiprocessors: usize, layout: Layout, m: usize, n: usize) -> Self {
+impl VectorSplit {
+    fn new(multiprocessors: usize, layout: VectorLayout, m: usize, n: usize) -> Self {
         let wanted = RESIDENT * multiprocessors;
         // Rows of a block, and the columns that it has at a time.
         let (kernel, wide, rows, columns) = match layout {
-            Layout::Rows if m < WARPS * wanted => (ROWS, true, 1, THREADS),
-            Layout::Rows => (ROWS, false, WARPS, LANES),
-            Layout::Columns(Some(pack)) => (COLUMNS, true, LANES * pack, WARPS),
-            Layout::Columns(None) => (COLUMNS, false, LANES, WARPS),
+            VectorLayout::Rows if m < WARPS * wanted => (ROWS, true, 1, THREADS),
+            VectorLayout::Rows => (ROWS, false, WARPS, LANES),
+            VectorLayout::Columns(Some(pack)) => (COLUMNS, true, LANES * pack, WARPS),
+            VectorLayout::Columns(None) => (COLUMNS, false, LANES, WARPS),
         };
         let blocks = m.div_ceil(rows);
         let slices = wanted
             .div_ceil(blocks)
             .clamp(1, n.div_ceil(SHORTEST * columns));
         let depth = n.div_ceil(slices);
-        Cut {
+        VectorSplit {
             kernel,
             wide,
             blocks,
@@ -84,21 +84,21 @@ pub(crate) fn multiply<T: Scalar>(
     }
     let by_rows = a.cs == 1;
     let ld = if by_rows { a.rs } else { a.cs };
-    let usable = c.cols == 1 && update.triangle == Triangle::Full && (by_rows || a.rs == 1);
+    let usable = c.cols == 1 && update.triangle == UpdatedPart::Full && (by_rows || a.rs == 1);
     if !usable || ld < 0 || a.cols < 2 {
         return Ok(false);
     }
     let (m, n) = (a.rows, a.cols);
     let layout = if by_rows {
-        Layout::Rows
+        VectorLayout::Rows
     } else {
         let aligned = [a.ptr as usize, ld as usize * size_of::<T>()]
             .iter()
             .all(|at| at % PACK == 0);
         let pack = PACK / size_of::<T>();
-        Layout::Columns((aligned && m % pack == 0).then_some(pack))
+        VectorLayout::Columns((aligned && m % pack == 0).then_some(pack))
     };
-    let cut = Cut::new(ctx.properties.multiprocessors, layout, m, n);
+    let cut = VectorSplit::new(ctx.properties.multiprocessors, layout, m, n);
     let words = if cut.slices > 1 { m * cut.slices } else { 0 };
     let Some(parts) = where_there_is_room(Buffer::of::<f64>(ctx, words))? else {
         return Ok(false);
@@ -142,18 +142,18 @@ pub(crate) fn multiply<T: Scalar>(
 
 #[cfg(test)]
 mod tests {
-    use super::{Cut, Layout};
+    use super::{VectorLayout, VectorSplit};
 
     #[test]
     fn slices_hold_all_columns() {
         for layout in [
-            Layout::Rows,
-            Layout::Columns(None),
-            Layout::Columns(Some(4)),
+            VectorLayout::Rows,
+            VectorLayout::Columns(None),
+            VectorLayout::Columns(Some(4)),
         ] {
             for m in [1, 7, 31, 32, 33, 255, 1000, 20_000, 1_000_000] {
                 for n in [2, 3, 63, 512, 513, 8191, 1_000_000] {
-                    let cut = Cut::new(132, layout, m, n);
+                    let cut = VectorSplit::new(132, layout, m, n);
                     assert!(cut.slices * cut.depth >= n, "{cut:?}");
                     assert!((cut.slices - 1) * cut.depth < n, "{cut:?}");
                     assert!(cut.slices <= 65_535 && cut.blocks > 0, "{cut:?}");

@@ -5,7 +5,7 @@ use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
 use crate::backend::cuda::lu::work::CLUSTER_PANEL;
-use crate::backend::cuda::lu::work::{Work, THREADS};
+use crate::backend::cuda::lu::work::{LuWorkspace, THREADS};
 use crate::backend::cuda::matrix::views::View;
 use crate::base::error::{Error, Result};
 use crate::base::scalar::Scalar;
@@ -114,7 +114,7 @@ pub(crate) fn room(rows: usize, cols: usize) -> usize {
     (rows + ROWS) * CLUSTER_PANEL.min(cols)
 }
 
-impl<T: Scalar> Work<T> {
+impl<T: Scalar> LuWorkspace<T> {
     /// Factors the first `k` columns in panels of clusters from left to right, and updates the
     /// others. As soon as the columns of the next panel are up to date, it is factored on separate
     /// multiprocessors while the others are updated.

@@ -10,9 +10,9 @@ use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
 use crate::backend::cuda::lu::work::Late;
 use crate::backend::cuda::lu::work::CLUSTER_PANEL;
 use crate::backend::cuda::lu::work::{Deferred, LIST_WORDS};
-use crate::backend::cuda::lu::work::{Work, PANEL};
+use crate::backend::cuda::lu::work::{LuWorkspace, PANEL};
 use crate::backend::cuda::matrix::views::View;
-use crate::backend::cuda::panel::column_pipeline::Plan;
+use crate::backend::cuda::panel::column_pipeline::PipelinePlan;
 use crate::base::error::Result;
 use crate::base::scalar::Scalar;
 
@@ -33,7 +33,7 @@ fn place(first: usize) -> usize {
 
 impl Late {
     /// Panels of clusters, in blocks of `wide` columns, and then pipelines.
-    fn new(plan: &Plan, wide: usize) -> Late {
+    fn new(plan: &PipelinePlan, wide: usize) -> Late {
         let (tail, launches) = (plan.tail, plan.launches());
         let panels = (0..tail).step_by(CLUSTER_PANEL);
         let mut lists: Vec<_> = panels.map(|first| (first, 2 * CLUSTER_PANEL)).collect();
@@ -66,7 +66,7 @@ impl Deferred {
     pub(crate) fn new<T: Scalar>(
         ctx: &'static Context,
         a: &View<T>,
-        plan: &Plan,
+        plan: &PipelinePlan,
         wide: usize,
     ) -> Result<Option<Deferred>> {
         if a.rows * size_of::<T>() > ctx.properties.shared {
@@ -84,7 +84,7 @@ impl Deferred {
     }
 }
 
-impl<T: Scalar> Work<T> {
+impl<T: Scalar> LuWorkspace<T> {
     /// The list of moves of the panel that starts at column `first`.
     pub(crate) fn list(&self, first: usize) -> u64 {
         self.lists.ptr + (place(first) * size_of::<i32>()) as u64

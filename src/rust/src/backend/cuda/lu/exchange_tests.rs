@@ -8,7 +8,7 @@ use crate::backend::cuda::lu::pipeline::pipelines;
 fn blocks_have_later_lists<T: Scalar>(m: usize, n: usize, wide: usize, capacity: usize) {
     let what = format!("{m} {n} {wide} {capacity}");
     let k = m.min(n);
-    let plan = Plan::new(pipelines::<T>(), (m, n), CLUSTER_PANEL, capacity);
+    let plan = PipelinePlan::new(pipelines::<T>(), (m, n), CLUSTER_PANEL, capacity);
     let late = Late::new(&plan, wide);
     let table = late.table();
     let pair = |i: usize| (table[2 * i] as usize, table[2 * i + 1] as usize);
@@ -72,7 +72,7 @@ fn cuda_exchanges_are_deferred_where_columns_fit() {
     };
     let wide = 4 * CLUSTER_PANEL;
     let deferred = |m: usize, n: usize| {
-        let plan = Plan::none(pipelines::<f64>(), (m, n));
+        let plan = PipelinePlan::none(pipelines::<f64>(), (m, n));
         let a = View::<f64>::new(0, m, n, m);
         Deferred::new(ctx, &a, &plan, wide).unwrap().is_some()
     };

@@ -18,10 +18,10 @@ use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
 use crate::backend::cuda::gemm::gemm_syrk::multiply;
 use crate::backend::cuda::gemm::update::Update;
 use crate::backend::cuda::lu::work::CLUSTER_PANEL;
-use crate::backend::cuda::lu::work::{chunk_rows, most_chunks, Work, PANEL, THREADS};
+use crate::backend::cuda::lu::work::{chunk_rows, most_chunks, LuWorkspace, PANEL, THREADS};
 use crate::backend::cuda::lu::work::{Deferred, LIST_WORDS};
 use crate::backend::cuda::matrix::views::View;
-use crate::backend::cuda::panel::column_pipeline::Plan;
+use crate::backend::cuda::panel::column_pipeline::PipelinePlan;
 use crate::backend::cuda::triangular::trsm::solve_lower;
 use crate::base::error::Result;
 use crate::base::progress;
@@ -47,8 +47,8 @@ pub(crate) fn factor<T: Scalar>(ctx: &'static Context, a: View<T>) -> Result<LuI
 }
 
 /// Which columns are factored in pipelines.
-fn planned<T: Scalar>(ctx: &'static Context, size: (usize, usize)) -> Result<Plan> {
-    Plan::of::<T>(ctx, pipelines::<T>(), size, CLUSTER_PANEL)
+fn planned<T: Scalar>(ctx: &'static Context, size: (usize, usize)) -> Result<PipelinePlan> {
+    PipelinePlan::of::<T>(ctx, pipelines::<T>(), size, CLUSTER_PANEL)
 }
 
 /// Like [`factor`], with the panels of clusters in blocks of `wide` columns, a multiple of their
@@ -58,7 +58,7 @@ fn factor_as_planned<T: Scalar>(
     ctx: &'static Context,
     a: View<T>,
     wide: usize,
-    plan: Plan,
+    plan: PipelinePlan,
     deferred: bool,
 ) -> Result<LuInfo> {
     let k = a.rows.min(a.cols);
@@ -82,7 +82,7 @@ fn factor_as_planned<T: Scalar>(
         true => Deferred::new(ctx, &a, &plan, wide)?,
         false => None,
     };
-    let work = Work {
+    let work = LuWorkspace {
         ctx,
         a,
         space: Buffer::of::<T>(ctx, 2 * (chunks * (PANEL + 1) + PANEL))?,
@@ -110,7 +110,7 @@ fn factor_as_planned<T: Scalar>(
     })
 }
 
-impl<T: Scalar> Work<T> {
+impl<T: Scalar> LuWorkspace<T> {
     fn all(&self, wide: usize) -> Result<()> {
         let tail = self.plan.tail;
         match &self.cluster {

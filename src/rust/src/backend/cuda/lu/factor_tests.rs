@@ -50,7 +50,7 @@ fn factored_left<T: Scalar>(
     let b = Buffer::from_slice(ctx, &all).unwrap();
     let plan = match pipelines {
         true => planned::<T>(ctx, (m, n)).unwrap(),
-        false => Plan::none(crate::backend::cuda::lu::factor::pipelines::<T>(), (m, n)),
+        false => PipelinePlan::none(crate::backend::cuda::lu::factor::pipelines::<T>(), (m, n)),
     };
     let info =
         factor_as_planned(ctx, View::<T>::new(b.ptr, m, n, ld), wide, plan, deferred).unwrap();

@@ -3,11 +3,11 @@
 use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::matrix::views::View;
-use crate::backend::cuda::panel::column_pipeline::Plan;
+use crate::backend::cuda::panel::column_pipeline::PipelinePlan;
 use crate::base::progress;
 
 /// The matrix, and the workspace that all panels share.
-pub(crate) struct Work<T> {
+pub(crate) struct LuWorkspace<T> {
     pub ctx: &'static Context,
     pub a: View<T>,
     pub(super) space: Buffer,
@@ -18,12 +18,12 @@ pub(crate) struct Work<T> {
     /// Memory for the panel of a cluster and its number of rows, if there is one.
     pub cluster: Option<(usize, Buffer)>,
     /// Which columns are factored in pipelines, and room for their messages.
-    pub plan: Plan,
+    pub plan: PipelinePlan,
     pub(super) messages: Buffer,
     /// Exchanges of rows that are deferred, if any are.
     pub deferred: Option<Deferred>,
     /// The progress of the factorization.
-    pub(super) all: progress::Part,
+    pub(super) all: progress::CountedPart,
 }
 
 /// Columns of a panel, as in `kernels/lu/lu.cu`.

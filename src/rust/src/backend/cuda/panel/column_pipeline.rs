@@ -60,7 +60,7 @@ pub(crate) fn blank<T>() -> u32 {
 
 /// Which columns of a matrix are factored in pipelines.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Plan {
+pub(crate) struct PipelinePlan {
     all: &'static Pipelines,
     rows: usize,
     cols: usize,
@@ -70,7 +70,7 @@ pub(crate) struct Plan {
     pub capacity: usize,
 }
 
-impl Plan {
+impl PipelinePlan {
     /// For a matrix of `rows` rows and `cols` columns, on blocks for `capacity` columns that are
     /// resident together. The first column is a multiple of `unit`.
     pub(crate) fn new(
@@ -78,12 +78,12 @@ impl Plan {
         (rows, cols): (usize, usize),
         unit: usize,
         capacity: usize,
-    ) -> Plan {
+    ) -> PipelinePlan {
         let [.., largest] = all;
         let capacity = capacity.min(MOST_COLUMNS) / UNIT * UNIT;
         let k = rows.min(cols);
         let tail = rows.saturating_sub(largest.rows).next_multiple_of(unit);
-        Plan {
+        PipelinePlan {
             all,
             rows,
             cols,
@@ -92,8 +92,8 @@ impl Plan {
         }
     }
 
-    pub(crate) fn none(all: &'static Pipelines, (rows, cols): (usize, usize)) -> Plan {
-        Plan::new(all, (rows, cols), 1, 0)
+    pub(crate) fn none(all: &'static Pipelines, (rows, cols): (usize, usize)) -> PipelinePlan {
+        PipelinePlan::new(all, (rows, cols), 1, 0)
     }
 
     /// The plan for the properties of a device.
@@ -102,19 +102,19 @@ impl Plan {
         all: &'static Pipelines,
         size: (usize, usize),
         unit: usize,
-    ) -> Result<Plan> {
+    ) -> Result<PipelinePlan> {
         if !ctx.properties.cooperative || !ctx.has(all[0].kernel.family) {
-            return Ok(Plan::none(all, size));
+            return Ok(PipelinePlan::none(all, size));
         }
         for p in all {
             if p.shared > ctx.properties.shared
                 || ctx.resident::<T>(p.kernel, p.all_threads(), p.shared)? == 0
             {
-                return Ok(Plan::none(all, size));
+                return Ok(PipelinePlan::none(all, size));
             }
         }
         let capacity = STRIPE * ctx.properties.multiprocessors;
-        Ok(Plan::new(all, size, unit, capacity))
+        Ok(PipelinePlan::new(all, size, unit, capacity))
     }
 
     /// Columns of the launch that starts at column `first`: all that are left, if they fit.

@@ -10,7 +10,7 @@ use crate::backend::cuda::{lu, qr};
 /// list and its messages.
 fn launches_fit<T>(all: &'static Pipelines, rows: usize, cols: usize, multiprocessors: usize) {
     let what = format!("{rows} {cols} {multiprocessors}");
-    let plan = Plan::new(all, (rows, cols), CLUSTER_PANEL, STRIPE * multiprocessors);
+    let plan = PipelinePlan::new(all, (rows, cols), CLUSTER_PANEL, STRIPE * multiprocessors);
     let k = rows.min(cols);
     let [_, smaller, largest] = all;
     assert!(plan.capacity <= STRIPE * multiprocessors, "{what}");
@@ -75,7 +75,7 @@ fn launches_of_pipelines_fit() {
 #[test]
 fn pipelines_of_some_sizes() {
     let launches = |rows, cols| {
-        Plan::new(lu::pipeline::pipelines::<f64>(), (rows, cols), 128, 1056).launches()
+        PipelinePlan::new(lu::pipeline::pipelines::<f64>(), (rows, cols), 128, 1056).launches()
     };
     assert_eq!(launches(5, 5), [(0, 5, 5)]);
     assert_eq!(launches(40, 900), [(0, 900, 40)]);
@@ -88,7 +88,8 @@ fn pipelines_of_some_sizes() {
         launches(4096, 4096),
         [(2048, 1024, 1024), (3072, 1024, 1024)]
     );
-    let single = Plan::new(lu::pipeline::pipelines::<f32>(), (4096, 4096), 128, 1056).launches();
+    let single =
+        PipelinePlan::new(lu::pipeline::pipelines::<f32>(), (4096, 4096), 128, 1056).launches();
     assert_eq!(
         single,
         [

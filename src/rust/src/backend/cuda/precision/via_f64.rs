@@ -16,7 +16,7 @@ use std::mem::size_of;
 use crate::backend::cuda::driver::buffer::{where_there_is_room, Buffer};
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
-use crate::backend::cuda::gemm::update::Triangle;
+use crate::backend::cuda::gemm::update::UpdatedPart;
 use crate::backend::cuda::matrix::views::View;
 use crate::base::error::Result;
 use crate::base::scalar::Scalar;
@@ -69,7 +69,7 @@ impl F64Copy {
     pub(crate) fn widen<T: Scalar>(
         &self,
         a: View<T>,
-        part: Triangle,
+        part: UpdatedPart,
         stop: u64,
     ) -> Result<View<f64>> {
         let wide = self.of(a);
@@ -77,7 +77,7 @@ impl F64Copy {
         Ok(wide)
     }
 
-    pub(crate) fn narrow<T: Scalar>(&self, a: View<T>, part: Triangle, stop: u64) -> Result<()> {
+    pub(crate) fn narrow<T: Scalar>(&self, a: View<T>, part: UpdatedPart, stop: u64) -> Result<()> {
         convert(self.ctx, NARROW, self.of(a), a, part, stop)
     }
 }
@@ -89,7 +89,7 @@ fn convert<From: Scalar, To: Scalar>(
     kernel: Kernel,
     from: View<From>,
     to: View<To>,
-    part: Triangle,
+    part: UpdatedPart,
     stop: u64,
 ) -> Result<()> {
     if from.rs != 1 || to.rs != 1 {

@@ -47,11 +47,11 @@ fn parts_are_copied_both_ways() {
         let number = |i: usize, j: usize| ROUNDED[(i + 5 * j) % ROUNDED.len()];
         let from = Mat::from_fn(all_rows, all_cols, |i, j| number(i, j).1);
         let exact = Mat::from_fn(rows, cols, |i, j| number(i + r0, j + c0).0);
-        for part in [Triangle::Full, Triangle::Lower, Triangle::Upper] {
+        for part in [UpdatedPart::Full, UpdatedPart::Lower, UpdatedPart::Upper] {
             let inside = |i: usize, j: usize| match part {
-                Triangle::Full => true,
-                Triangle::Lower => i >= j,
-                Triangle::Upper => i <= j,
+                UpdatedPart::Full => true,
+                UpdatedPart::Lower => i >= j,
+                UpdatedPart::Upper => i <= j,
             };
             for turned in [false, true] {
                 let turn = |a: View<f32>| if turned { a.t() } else { a };

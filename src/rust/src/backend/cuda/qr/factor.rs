@@ -15,7 +15,7 @@ use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::gemm::split_k;
 use crate::backend::cuda::lu::work::most_chunks;
 use crate::backend::cuda::matrix::views::View;
-use crate::backend::cuda::panel::column_pipeline::Plan;
+use crate::backend::cuda::panel::column_pipeline::PipelinePlan;
 use crate::backend::cuda::qr::apply::balance;
 use crate::base::error::Result;
 use crate::base::matrix::Trans;
@@ -59,8 +59,8 @@ pub(super) fn factor_in_ways<T: Scalar>(
     let panel = width::<T>(ctx).min(k);
     let size = (a.rows, a.cols);
     let plan = match ways.pipelines {
-        true => Plan::of::<T>(ctx, pipelines::<T>(), size, panel)?,
-        false => Plan::none(pipelines::<T>(), size),
+        true => PipelinePlan::of::<T>(ctx, pipelines::<T>(), size, panel)?,
+        false => PipelinePlan::none(pipelines::<T>(), size),
     };
     let tail = plan.tail;
     // A last panel of one row has no reflector; the root of its square would have other bits.
@@ -129,7 +129,7 @@ struct Factoring<'t, T> {
 
 impl<T: Scalar> Factoring<'_, T> {
     /// Factors all panels and applies them.
-    fn panels(&mut self, panels: Option<&Panels>, all: &progress::Part) -> Result<()> {
+    fn panels(&mut self, panels: Option<&Panels>, all: &progress::CountedPart) -> Result<()> {
         let (end, m, n) = (self.reflectors, self.a.rows, self.a.cols);
         if self.take_turns() {
             split_k::prepare_beside(self.ctx)?;

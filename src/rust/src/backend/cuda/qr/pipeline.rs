@@ -8,7 +8,7 @@ use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
 use crate::backend::cuda::matrix::views::View;
-use crate::backend::cuda::panel::column_pipeline::{Pipeline, Pipelines, Plan};
+use crate::backend::cuda::panel::column_pipeline::{Pipeline, PipelinePlan, Pipelines};
 use crate::backend::cuda::qr::apply::{apply_in_turns, Part};
 use crate::base::error::Result;
 use crate::base::matrix::Trans;
@@ -50,11 +50,11 @@ pub(crate) fn pipelines<T>() -> &'static Pipelines {
 pub(super) fn factor_left<T: Scalar>(
     ctx: &'static Context,
     a: View<T>,
-    plan: &Plan,
+    plan: &PipelinePlan,
     tau: &Buffer,
     blocks: &[BlockReflector; 2],
     width: usize,
-    all: &progress::Part,
+    all: &progress::CountedPart,
 ) -> Result<()> {
     let messages = Buffer::of::<u32>(ctx, plan.words::<T>())?;
     let (m, n) = (a.rows, a.cols);

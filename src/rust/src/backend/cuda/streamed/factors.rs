@@ -7,7 +7,7 @@ use crate::backend::cuda::cholesky;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::elementwise::norms;
 use crate::backend::cuda::gemm;
-use crate::backend::cuda::gemm::update::{Triangle, Update};
+use crate::backend::cuda::gemm::update::{Update, UpdatedPart};
 use crate::backend::cuda::lu;
 use crate::backend::cuda::matrix::views::{keep_triangle, set_identity, Matrix, View};
 use crate::backend::cuda::qr;
@@ -48,7 +48,7 @@ pub(crate) fn cholesky<T: Scalar>(
             let (left, upper) = (Side::Left, Uplo::Upper);
             solve(ctx, left, upper, Trans::Yes, Diag::NonUnit, before, above)?;
             let update = Update {
-                triangle: Triangle::Upper,
+                triangle: UpdatedPart::Upper,
                 ..Update::subtract()
             };
             gemm::gemm_syrk::multiply(ctx, update, above.t(), above, diagonal)?;

@@ -2,7 +2,7 @@
 
 /// Which triangle of a matrix, and its diagonal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Kind {
+pub(crate) struct TriangleKind {
     pub upper: bool,
     /// The diagonal is 1 and not read.
     pub unit: bool,

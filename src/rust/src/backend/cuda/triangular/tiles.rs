@@ -7,7 +7,7 @@ use crate::backend::cuda::driver::buffer::{where_there_is_room, Buffer};
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
 use crate::backend::cuda::matrix::views::View;
-use crate::backend::cuda::triangular::kind::Kind;
+use crate::backend::cuda::triangular::kind::TriangleKind;
 use crate::base::error::Result;
 use crate::base::progress;
 use crate::base::scalar::Scalar;
@@ -51,7 +51,7 @@ const MANY_LINES: usize = 8192;
 /// `B <- M^-1 B`. False, with nothing done, if the tensor cores cannot be used or are not faster.
 pub(crate) fn solve<T: Scalar>(
     ctx: &'static Context,
-    kind: Kind,
+    kind: TriangleKind,
     m: View<T>,
     b: View<T>,
     stop: u64,
@@ -69,7 +69,7 @@ pub(crate) fn solve<T: Scalar>(
     let lines = (longest / (n * n)) as usize / LINES * LINES;
     let lines = lines.max(LINES).min(b.cols);
     // If memory is too small for this system, it may suffice for smaller ones.
-    let Some(work) = where_there_is_room(Work::new(ctx, m, lines))? else {
+    let Some(work) = where_there_is_room(TileWorkspace::new(ctx, m, lines))? else {
         return Ok(false);
     };
     for first in (0..b.cols).step_by(lines) {
@@ -83,7 +83,7 @@ pub(crate) fn solve<T: Scalar>(
 }
 
 /// Workspace of a system, in one buffer.
-struct Work<T> {
+struct TileWorkspace<T> {
     ctx: &'static Context,
     m: View<T>,
     /// M or its copy, with contiguous rows that are aligned for copies of tiles.
@@ -92,7 +92,7 @@ struct Work<T> {
     state: u64,
 }
 
-impl<T: Scalar> Work<T> {
+impl<T: Scalar> TileWorkspace<T> {
     fn new(ctx: &'static Context, m: View<T>, lines: usize) -> Result<Self> {
         let n = m.rows;
         let aligned = m.ptr & 15 == 0 && m.rs & 1 == 0;
@@ -105,7 +105,7 @@ impl<T: Scalar> Work<T> {
         let state = (1 + lines.div_ceil(LINES)).div_ceil(2);
         let buffer = Buffer::of::<T>(ctx, prepared + n * ld + state)?;
         let at = |count: usize| buffer.ptr + (count * size_of::<T>()) as u64;
-        Ok(Work {
+        Ok(TileWorkspace {
             ctx,
             m,
             rows: if ld == 0 {
@@ -120,8 +120,8 @@ impl<T: Scalar> Work<T> {
 
     /// Tiles of M are prepared again for each part, which takes little time compared with the
     /// solution.
-    fn solve(&self, kind: Kind, b: View<T>, stop: u64) -> Result<()> {
-        let Work {
+    fn solve(&self, kind: TriangleKind, b: View<T>, stop: u64) -> Result<()> {
+        let TileWorkspace {
             ctx,
             m,
             rows,

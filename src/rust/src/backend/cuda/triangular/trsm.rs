@@ -9,7 +9,7 @@ use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
 use crate::backend::cuda::gemm::gemm_syrk::multiply;
 use crate::backend::cuda::gemm::update::Update;
 use crate::backend::cuda::matrix::views::{blocks_for, copy, View};
-use crate::backend::cuda::triangular::kind::Kind;
+use crate::backend::cuda::triangular::kind::TriangleKind;
 use crate::base::error::Result;
 use crate::base::matrix::{Diag, Side, Trans, Uplo};
 use crate::base::scalar::Scalar;
@@ -38,7 +38,7 @@ pub(crate) fn solve<T: Scalar>(
     let transposed = trans.is_yes() != (side == Side::Right);
     let a = if transposed { a.t() } else { a };
     let b = if side == Side::Right { b.t() } else { b };
-    let kind = Kind {
+    let kind = TriangleKind {
         upper: (uplo == Uplo::Upper) != transposed,
         unit: diag == Diag::Unit,
     };
@@ -53,13 +53,13 @@ pub(crate) fn solve_lower<T: Scalar>(
     b: View<T>,
     stop: u64,
 ) -> Result<()> {
-    divide(ctx, Kind { upper: false, unit }, l, b, stop)
+    divide(ctx, TriangleKind { upper: false, unit }, l, b, stop)
 }
 
 /// `B <- M^-1 B`, halving M: two smaller systems and a product.
 pub(crate) fn divide<T: Scalar>(
     ctx: &'static Context,
-    kind: Kind,
+    kind: TriangleKind,
     m: View<T>,
     b: View<T>,
     stop: u64,
@@ -102,7 +102,7 @@ pub(crate) fn divide<T: Scalar>(
 /// `B <- M^-1 B` for an order of at most [`LEAF`].
 fn substitute<T: Scalar>(
     ctx: &'static Context,
-    kind: Kind,
+    kind: TriangleKind,
     m: View<T>,
     b: View<T>,
     stop: u64,

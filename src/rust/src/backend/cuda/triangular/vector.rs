@@ -4,7 +4,7 @@ use crate::backend::cuda::driver::buffer::{where_there_is_room, Buffer};
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
 use crate::backend::cuda::matrix::views::View;
-use crate::backend::cuda::triangular::kind::Kind;
+use crate::backend::cuda::triangular::kind::TriangleKind;
 use crate::base::error::Result;
 use crate::base::progress;
 use crate::base::scalar::Scalar;
@@ -28,7 +28,7 @@ const UNKNOWN: u8 = 0xff;
 /// `B <- M^-1 B`. False, with nothing done, if other ways are faster or memory is too small.
 pub(crate) fn solve<T: Scalar>(
     ctx: &'static Context,
-    kind: Kind,
+    kind: TriangleKind,
     m: View<T>,
     b: View<T>,
     stop: u64,

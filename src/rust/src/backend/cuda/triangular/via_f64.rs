@@ -1,23 +1,23 @@
 //! Triangular systems in single precision, solved in double precision.
 
 use crate::backend::cuda::driver::context::Context;
-use crate::backend::cuda::gemm::update::Triangle;
+use crate::backend::cuda::gemm::update::UpdatedPart;
 use crate::backend::cuda::matrix::views::View;
 use crate::backend::cuda::precision::via_f64::{pays, F64Copy, LEAF};
-use crate::backend::cuda::triangular::kind::Kind;
+use crate::backend::cuda::triangular::kind::TriangleKind;
 use crate::base::error::Result;
 use crate::base::scalar::Scalar;
 
 /// Solves `M X = B` in double precision: the triangle's kind, M, B, and `stop` of
 /// [`Update`](crate::backend::cuda::gemm::update::Update).
-type Divide = fn(&'static Context, Kind, View<f64>, View<f64>, u64) -> Result<()>;
+type Divide = fn(&'static Context, TriangleKind, View<f64>, View<f64>, u64) -> Result<()>;
 
 /// `B <- M^-1 B` in single precision, by `divide` on copies in double precision.
 ///
 /// False, with nothing done, if copies do not pay or the GPU has no memory for them.
 pub(crate) fn solve<T: Scalar>(
     ctx: &'static Context,
-    kind: Kind,
+    kind: TriangleKind,
     m: View<T>,
     b: View<T>,
     stop: u64,
@@ -38,16 +38,16 @@ pub(crate) fn solve<T: Scalar>(
         return Ok(false);
     };
     let part = if kind.upper {
-        Triangle::Upper
+        UpdatedPart::Upper
     } else {
-        Triangle::Lower
+        UpdatedPart::Lower
     };
     let m = triangle.widen(m, part, stop)?;
     for first in (0..b.cols).step_by(columns) {
         let b = b.sub(0, first, n, columns.min(b.cols - first));
-        let wide = panel.widen(b, Triangle::Full, stop)?;
+        let wide = panel.widen(b, UpdatedPart::Full, stop)?;
         divide(ctx, kind, m, wide, stop)?;
-        panel.narrow(b, Triangle::Full, stop)?;
+        panel.narrow(b, UpdatedPart::Full, stop)?;
     }
     Ok(true)
 }

@@ -26,7 +26,7 @@ fn systems_are_solved_in_panels() {
     let x = |i: usize, j: usize| 1.0 + ((i + j) % 2) as f32;
     let b = |i: usize, j: usize| 2.0 * x(i, j) + if i > 0 { x(i - 1, j) } else { 0.0 };
     let l = Matrix::from_host(ctx, l.as_ref(), Part::All).unwrap();
-    let kind = Kind {
+    let kind = TriangleKind {
         upper: false,
         unit: false,
     };

@@ -80,6 +80,10 @@
 #'   `cudafactor_warning_accuracy`, `cudafactor_warning_recycling`, `cudafactor_warning_empty`: see
 #'   the article.
 #'
+#' @section Messages:
+#' Class `cudafactor_plan`: where and how a computation ran, under
+#' `options(cudafactor.verbose = TRUE)`. See [cudafactor-options].
+#'
 #' @section Interrupts:
 #' Ctrl-C signals a condition of classes `cudafactor_interrupted`, `interrupt` and `condition`.
 #'

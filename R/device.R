@@ -75,9 +75,9 @@ gpu_sitrep <- function() {
   if (!settled) {
     probes <- rbind(data.frame(
       step = "options", ok = FALSE, detail = conditionMessage(where),
-      fix = paste(
-        "options(cudafactor.device = NULL, cudafactor.threads = NULL, cudafactor.min_flops = NULL,",
-        "cudafactor.progress = NULL, cudafactor.breakeven = NULL) restores the defaults"
+      fix = sprintf(
+        "options(%s) restores the defaults",
+        paste(c("cudafactor.device", names(option_fits)), "= NULL", collapse = ", ")
       )
     ), probes)
   }

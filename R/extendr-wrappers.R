@@ -23,8 +23,8 @@ native_chol_pivot <- function(x, n, tol, out, how) .Call(wrap__native_chol_pivot
 # out = (R'R)^-1 from the leading `size` rows and columns of x
 native_chol2inv <- function(x, xdim, size, out, how) .Call(wrap__native_chol2inv, x, xdim, size, out, how)
 
-# Makes the matrix of these extents in a file its factor, or makes a file of the factor where `to`
-# is its name; `memory` are bytes of the host and of the GPU
+# Makes the matrix of these dimensions in a file its factor, or makes a file of the factor where
+# `to` is its name; `memory` are bytes of the host and of the GPU
 native_chol_file <- function(from, dim, to, resume, memory, how) .Call(wrap__native_chol_file, from, dim, to, resume, memory, how)
 
 # out = the factor of r'r + v v' (down: r'r - v v'); how much of the smallest eigenvalue is left
@@ -167,7 +167,7 @@ native_matrix_file_check <- function(file, number, na, dim, by_rows, offset, str
 # Writes all tiles of a file that is being made, from a file of another format
 native_matrix_file_import <- function(out, file, number, na, dim, by_rows, offset, stride, separate, exact) .Call(wrap__native_matrix_file_import, out, file, number, na, dim, by_rows, offset, stride, separate, exact)
 
-# Writes the matrix of these extents in a file of tiles to a new file, with NumPy's header or
+# Writes the matrix of these dimensions in a file of tiles to a new file, with NumPy's header or
 # without one
 native_matrix_file_export <- function(file, dim, to, npy) .Call(wrap__native_matrix_file_export, file, dim, to, npy)
 
@@ -207,7 +207,7 @@ native_resident_scatter <- function(x, rows, cols, value, out, how) .Call(wrap__
 
 # out = the handle of a matrix of dimensions `dim` made of parts: `values[k]` fills
 # `shapes[, k]` rows and columns after `starts[, k]`. One of the values at least is a handle
-native_resident_bind <- function(values, starts, shapes, dim, out, how) .Call(wrap__native_resident_bind, values, starts, extents, dim, out, how)
+native_resident_bind <- function(values, starts, shapes, dim, out, how) .Call(wrap__native_resident_bind, values, starts, shapes, dim, out, how)
 
 # The largest sum of absolute values in a column: finite only if every entry is
 native_norm1 <- function(x, xdim, how) .Call(wrap__native_norm1, x, xdim, how)
@@ -262,7 +262,7 @@ native_resident_qr_coef <- function(factor, tau, pivot, missing, y, out, how) .C
 native_random_walker_labels <- function(x) .Call(wrap__native_random_walker_labels, x)
 
 # labels = those of an image's pixels; and where `probabilities` is not NULL, it = theirs, by
-# ascending labels. `dim` has three extents and the number of channels, `model` beta and three
+# ascending labels. `dim` has three dimensions and the number of channels, `model` beta and three
 # spacings, `way` the method (0 for "auto", 1 direct, 2 iterative), the tolerance and the most
 # iterations
 native_random_walker <- function(image, seeds, dim, model, way, labels, probabilities, how) .Call(wrap__native_random_walker, image, seeds, dim, model, way, labels, probabilities, how)
@@ -308,27 +308,27 @@ native_file_check <- function(file) .Call(wrap__native_file_check, file)
 # What a file holds. With `deep = FALSE` only what is written once, whoever has it open
 native_tiles_info <- function(file, deep) .Call(wrap__native_tiles_info, file, deep)
 
-# The packed names of rows and columns in a file with a matrix of these extents
+# The packed names of rows and columns in a file with a matrix of these dimensions
 native_tiles_names <- function(file, dim) .Call(wrap__native_tiles_names, file, dim)
 
-# out = x[rows, cols], of a file with a matrix of these extents; NULL stands for all
+# out = x[rows, cols], of a file with a matrix of these dimensions; NULL stands for all
 native_tiles_read <- function(file, dim, rows, cols, out) .Call(wrap__native_tiles_read, file, dim, rows, cols, out)
 
-# out = op(x) y, of the matrix or the factor in a file of these extents
+# out = op(x) y, of the matrix or the factor in a file of these dimensions
 native_tiles_product <- function(file, dim, transposed, y, ydim, out, memory, how) .Call(wrap__native_tiles_product, file, dim, transposed, y, ydim, out, memory, how)
 
 # out = the solution with the leading `k` rows and columns of the factor in a file of these
-# extents; `which` is "backward", "forward" or "both"
+# dimensions; `which` is "backward", "forward" or "both"
 native_tiles_solve <- function(file, dim, k, which, b, bdim, out, memory, how) .Call(wrap__native_tiles_solve, file, dim, k, which, b, bdim, out, memory, how)
 
-# out = the diagonal of the inverse of the matrix whose factor is in a file of these extents
+# out = the diagonal of the inverse of the matrix whose factor is in a file of these dimensions
 native_tiles_inverse_diagonal <- function(file, dim, out, memory, how) .Call(wrap__native_tiles_inverse_diagonal, file, dim, out, memory, how)
 
-# out = the diagonal of the factor in a file of these extents
+# out = the diagonal of the factor in a file of these dimensions
 native_tiles_factor_diagonal <- function(file, dim, out) .Call(wrap__native_tiles_factor_diagonal, file, dim, out)
 
 # Makes a file of the factor of r'r + v v' (down: r'r - v v') from the factor in a file of these
-# extents; how much of the smallest eigenvalue is left
+# dimensions; how much of the smallest eigenvalue is left
 native_tiles_chol_update <- function(from, dim, to, v, k, down, memory, how) .Call(wrap__native_tiles_chol_update, from, dim, to, v, k, down, memory, how)
 
 # Makes a file without tiles, with packed names, and leaves it open behind the handle

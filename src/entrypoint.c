@@ -19,7 +19,7 @@ int cudafactor_prepare(void);
 static SEXP alloc_matrix(SEXP args) {
   const double m = Rf_asReal(CADR(args)), n = Rf_asReal(CADDR(args));
   if (!(m >= 0 && m <= INT_MAX && n >= 0 && n <= INT_MAX)) {
-    Rf_error("a matrix extent is missing, negative or above 2^31 - 1");
+    Rf_error("a dimension of a matrix is missing, negative or above 2^31 - 1");
   }
   const SEXP out = PROTECT(result_vector(REALSXP, (R_xlen_t)m * (R_xlen_t)n));
   const SEXP dim = PROTECT(Rf_allocVector(INTSXP, 2));

@@ -22,7 +22,7 @@ pub enum Scaling {
     Onto,
 }
 
-/// What is read, entry by entry, beside a matrix.
+/// An operand of arithmetic by entries.
 pub enum Operand<'o, M> {
     /// One of the result's shape.
     Matrix(&'o M),
@@ -50,12 +50,12 @@ pub enum Index<'i> {
 }
 
 impl Index<'_> {
-    /// An error unless it names `count` places, all of them below `extent`.
-    pub fn check(&self, count: usize, extent: usize) -> Result<()> {
+    /// An error unless it names `count` places, all of them below `length`.
+    pub fn check(&self, count: usize, length: usize) -> Result<()> {
         let fits = match self {
-            Index::From(first) => first.checked_add(count).is_some_and(|end| end <= extent),
+            Index::From(first) => first.checked_add(count).is_some_and(|end| end <= length),
             Index::List(all) => {
-                all.len() == count && all.iter().all(|&i| i < 0 || (i as usize) < extent)
+                all.len() == count && all.iter().all(|&i| i < 0 || (i as usize) < length)
             }
         };
         if fits {

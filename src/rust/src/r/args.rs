@@ -77,38 +77,38 @@ pub fn number(x: &Robj) -> Result<f64> {
     }
 }
 
-fn extent(v: f64) -> Result<usize> {
+fn dimension(v: f64) -> Result<usize> {
     if v >= 0.0 && v <= i64::MAX as f64 {
         Ok(v as usize)
     } else {
-        Err(broken("an extent"))
+        Err(broken("a dimension"))
     }
 }
 
 pub fn size(x: &Robj) -> Result<usize> {
     match x.as_integer() {
-        Some(v) => extent(f64::from(v)),
-        None => extent(number(x)?),
+        Some(v) => dimension(f64::from(v)),
+        None => dimension(number(x)?),
     }
 }
 
 pub fn dims(x: &Robj) -> Result<(usize, usize)> {
     if let Some([m, n]) = x.as_integer_slice() {
-        return Ok((extent(f64::from(*m))?, extent(f64::from(*n))?));
+        return Ok((dimension(f64::from(*m))?, dimension(f64::from(*n))?));
     }
     match doubles(x)? {
-        [m, n] => Ok((extent(*m)?, extent(*n)?)),
+        [m, n] => Ok((dimension(*m)?, dimension(*n)?)),
         _ => Err(broken("two dimensions")),
     }
 }
 
-/// A matrix of two rows of extents, as doubles: a pair for each column.
+/// A matrix of two rows of dimensions, as doubles: a pair for each column.
 pub fn pairs(x: &Robj) -> Result<Vec<(usize, usize)>> {
     let (pairs, rest) = pulp::as_arrays::<2, _>(doubles(x)?);
     if !rest.is_empty() {
         return Err(broken("pairs of dimensions"));
     }
-    let pair = |p: &[f64; 2]| Ok((extent(p[0])?, extent(p[1])?));
+    let pair = |p: &[f64; 2]| Ok((dimension(p[0])?, dimension(p[1])?));
     pairs.iter().map(pair).collect()
 }
 
@@ -117,7 +117,7 @@ fn fills(len: usize, (m, n): (usize, usize)) -> bool {
     m.checked_mul(n) == Some(len)
 }
 
-/// A double vector that holds a matrix of these extents, by columns.
+/// A double vector that holds a matrix of these dimensions, by columns.
 pub fn matrix(x: &Robj, dims: (usize, usize)) -> Result<&[f64]> {
     let v = doubles(x)?;
     if fills(v.len(), dims) {

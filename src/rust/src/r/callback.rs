@@ -1,4 +1,4 @@
-//! Functions of R that a computation calls, with a matrix, for a matrix of the same extents.
+//! Functions of R that a computation calls, with a matrix, for a matrix of the same dimensions.
 
 use std::ffi::c_void;
 

@@ -11,8 +11,8 @@ use crate::r::tile_matrix::{by_element, path};
 use crate::r::tile_task::wanted;
 use crate::tiles::kind;
 
-/// Makes the matrix of these extents in a file its factor, or makes a file of the factor where `to`
-/// is its name; `memory` are bytes of the host and of the GPU
+/// Makes the matrix of these dimensions in a file its factor, or makes a file of the factor where
+/// `to` is its name; `memory` are bytes of the host and of the GPU
 #[extendr]
 fn native_chol_file(
     from: Robj,

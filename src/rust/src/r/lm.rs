@@ -38,7 +38,7 @@ fn native_lm(
         let mut coefficients = Out::new(&out_coef, cdim)?;
         on_device!(&how, Work::least_squares(xdim, ydim.1, 1), |dev, T| {
             let (x, y) = (T::borrow_host(x)?, T::borrow_host(y)?);
-            // Four results, so four buffers where R's memory cannot be used as it is.
+            // Four results, so four buffers where R's memory cannot be used directly.
             T::fill_host(qr.slice(), |qr| {
                 T::fill_host(effects.slice(), |effects| {
                     T::fill_host(residuals.slice(), |residuals| {

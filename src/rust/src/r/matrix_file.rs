@@ -115,7 +115,7 @@ fn native_matrix_file_import(
     })
 }
 
-/// Writes the matrix of these extents in a file of tiles to a new file, with NumPy's header or
+/// Writes the matrix of these dimensions in a file of tiles to a new file, with NumPy's header or
 /// without one
 #[extendr]
 fn native_matrix_file_export(file: Robj, dim: Robj, to: Robj, npy: Robj) -> Robj {

@@ -52,7 +52,7 @@ fn native_random_walker_labels(x: Robj) -> Robj {
 }
 
 /// labels = those of an image's pixels; and where `probabilities` is not NULL, it = theirs, by
-/// ascending labels. `dim` has three extents and the number of channels, `model` beta and three
+/// ascending labels. `dim` has three dimensions and the number of channels, `model` beta and three
 /// spacings, `way` the method (0 for "auto", 1 direct, 2 iterative), the tolerance and the most
 /// iterations
 #[extendr]

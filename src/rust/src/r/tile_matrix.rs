@@ -80,7 +80,7 @@ fn native_tiles_info(file: Robj, deep: Robj) -> Robj {
     })
 }
 
-/// The packed names of rows and columns in a file with a matrix of these extents
+/// The packed names of rows and columns in a file with a matrix of these dimensions
 #[extendr]
 fn native_tiles_names(file: Robj, dim: Robj) -> Robj {
     reply(|| {
@@ -115,7 +115,7 @@ fn read<T: Scalar>(
     gather(&file, &rows, &cols, out.slice())
 }
 
-/// out = x[rows, cols], of a file with a matrix of these extents; NULL stands for all
+/// out = x[rows, cols], of a file with a matrix of these dimensions; NULL stands for all
 #[extendr]
 fn native_tiles_read(file: Robj, dim: Robj, rows: Robj, cols: Robj, out: Robj) -> Robj {
     reply(|| {

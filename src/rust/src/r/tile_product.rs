@@ -44,7 +44,7 @@ fn multiply_file<T: Scalar>(
     carry_out(how, wanted, &mut task)
 }
 
-/// out = op(x) y, of the matrix or the factor in a file of these extents
+/// out = op(x) y, of the matrix or the factor in a file of these dimensions
 #[extendr]
 #[allow(clippy::too_many_arguments)]
 fn native_tiles_product(

@@ -58,7 +58,7 @@ fn solve_file<T: Scalar>(
 }
 
 /// out = the solution with the leading `k` rows and columns of the factor in a file of these
-/// extents; `which` is "backward", "forward" or "both"
+/// dimensions; `which` is "backward", "forward" or "both"
 #[extendr]
 #[allow(clippy::too_many_arguments)]
 fn native_tiles_solve(
@@ -105,7 +105,7 @@ fn inverse_of_file<T: Scalar>(
     carry_out(how, wanted, &mut task)
 }
 
-/// out = the diagonal of the inverse of the matrix whose factor is in a file of these extents
+/// out = the diagonal of the inverse of the matrix whose factor is in a file of these dimensions
 #[extendr]
 fn native_tiles_inverse_diagonal(
     file: Robj,
@@ -136,7 +136,7 @@ fn diagonal_of_file<T: Scalar>(file: &str, dim: (usize, usize), out: &mut [f64])
     Ok(())
 }
 
-/// out = the diagonal of the factor in a file of these extents
+/// out = the diagonal of the factor in a file of these dimensions
 #[extendr]
 fn native_tiles_factor_diagonal(file: Robj, dim: Robj, out: Robj) -> Robj {
     reply(|| {

@@ -40,7 +40,7 @@ fn update_file<T: Scalar>(
 }
 
 /// Makes a file of the factor of r'r + v v' (down: r'r - v v') from the factor in a file of these
-/// extents; how much of the smallest eigenvalue is left
+/// dimensions; how much of the smallest eigenvalue is left
 #[extendr]
 #[allow(clippy::too_many_arguments)]
 fn native_tiles_chol_update(

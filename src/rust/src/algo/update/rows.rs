@@ -154,8 +154,8 @@ fn take_out<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(
     let mut out = dev.zeros(size, size)?;
     dev.copy_block(&r, Block::leading(first, first), &mut out, (0, 0))?;
     if rest > 0 {
-        let beside = part(Index::From(0), (first, rest))?;
-        dev.copy_block(&beside, Block::leading(first, rest), &mut out, (0, first))?;
+        let right = part(Index::From(0), (first, rest))?;
+        dev.copy_block(&right, Block::leading(first, rest), &mut out, (0, first))?;
         dev.copy_block(&tail, Block::leading(rest, rest), &mut out, (first, first))?;
     }
     Ok(out)

@@ -35,7 +35,7 @@ pub(crate) fn copy<T: Scalar, D: Elementwise<T>>(
     give(dev, uplo, dev.duplicate(r, part(uplo))?)
 }
 
-/// An upper factor as it is asked for, or the other way round.
+/// An upper factor as the triangle that the caller asks for.
 pub(crate) fn give<T: Scalar, D: Elementwise<T>>(
     dev: &D,
     uplo: Uplo,

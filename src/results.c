@@ -3,7 +3,8 @@
 // The system hands out fresh memory page by page as it is first written. That takes at least as
 // long as a copy of the matrix from a GPU. So the memory of a large result is kept for the next one
 // when R collects it. At most a part of the machine's memory is kept, and the system may take it
-// back when it is short of memory (MADV_FREE).
+// back when it is short of memory (MADV_FREE). A Cholesky factorization of order 65536 on four H200
+// takes 0.67 s with memory that is kept, 1.2 s with new memory.
 //
 // R does not count this memory towards the next collection, so collections are started here: a
 // light one whenever a span of bytes has been handed out, a full one when twice as much is in use

@@ -13,9 +13,9 @@ use crate::device::memory::Memory;
 use crate::device::update::FactorUpdate;
 use faer::{MatMut, MatRef};
 
-/// Of a factor's order, squared, times columns of V: a change of a factor that is over in a moment,
+/// An update is short up to this product of the factor's order, squared, and V's columns: it takes
 /// some tenths of a second.
-const STEADY: f64 = 1e9;
+const SHORT: f64 = 1e9;
 
 impl<T: Scalar> FactorUpdate<T> for CpuDevice {
     type Reflections = Reflections<T>;
@@ -71,7 +71,7 @@ impl<T: Scalar> FactorUpdate<T> for CpuDevice {
     }
 
     fn is_short_update(&self, n: usize, k: usize) -> bool {
-        (n as f64).powi(2) * k as f64 <= STEADY
+        (n as f64).powi(2) * k as f64 <= SHORT
     }
 
     fn is_factor(&self, a: &CpuMat<'_, T>) -> bool {

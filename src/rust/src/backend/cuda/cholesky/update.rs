@@ -148,7 +148,10 @@ pub(crate) fn reflections(
     rows: usize,
     k: usize,
 ) -> Result<Reflections> {
-    require(rows <= i32::MAX as usize - UNIT, "chud: too many rows")?;
+    require(
+        rows <= i32::MAX as usize - UNIT,
+        "update of a factor: too many rows",
+    )?;
     if !is_there(ctx) {
         return Err(Error::Internal {
             what: "this GPU has no reflections of a factor".into(),
@@ -197,7 +200,7 @@ pub(crate) fn change<T: Scalar>(
             && first % UNIT == 0
             && v.rows == panel.cols
             && v.cols == all.passes.iter().map(|p| p.cols).sum::<usize>(),
-        "chud: shapes do not fit",
+        "update of a factor: shapes do not fit",
     )?;
     if panel.cols == 0 {
         return Ok(());
@@ -225,7 +228,7 @@ pub(crate) fn change_guarded<T: Scalar>(
 ) -> Result<bool> {
     require(
         r.rows == r.cols && r.rows == v.rows && !v.is_empty(),
-        "chud: shapes do not fit",
+        "update of a factor: shapes do not fit",
     )?;
     let mut all = reflections(ctx, Change::Up, r.rows, v.cols)?;
     let largest = largest_there(ctx, v)?;

@@ -61,7 +61,7 @@ impl<T: Scalar> FactorUpdate<T> for CudaDevice {
         let (shape, home) = ((from.nrows(), from.ncols()), (out.nrows(), out.ncols()));
         require(
             shape.0 == shape.1 && shape == home && v.shape().0 == shape.0,
-            "chud: shapes do not fit",
+            "update of a factor: shapes do not fit",
         )?;
         let Some(blocks) = size::Streamed::Update.blocks(shape, size_of::<T>()) else {
             return Ok(None);

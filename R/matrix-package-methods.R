@@ -4,7 +4,7 @@
 .onLoad <- function(libname, pkgname) {
   register_refusals()
   register_object_methods()
-  when_loaded("Matrix", set_methods_beside_matrix)
+  when_loaded("Matrix", set_methods_with_matrix)
   # These load Matrix.
   for (package in c("SparseArray", "DelayedArray")) when_loaded(package, set_operations)
   when_loaded("ROI", set_roi_solver)
@@ -21,7 +21,7 @@ when_loaded <- function(package, action) {
 }
 
 # Namespaces are locked, so R's tables of these methods need their own environment.
-set_methods_beside_matrix <- function() {
+set_methods_with_matrix <- function() {
   noted <- new.env()
   set_lu_method(noted)
   set_updown_methods(noted)
@@ -74,15 +74,15 @@ set_operators <- function(noted) {
   ours <- function(e1, e2) operate(
     as.character(.Generic), e1, e2, group_call(sys.call(), as.character(.Generic))
   )
-  set_beside_any(c("Ops", "Arith", "Compare", "Logic"), ours, noted)
+  set_for_any(c("Ops", "Arith", "Compare", "Logic"), ours, noted)
 }
 
 set_products <- function(noted) {
-  set_beside_any("%*%", function(x, y) product_resident(x, y, "matmult", sys.call()), noted)
+  set_for_any("%*%", function(x, y) product_resident(x, y, "matmult", sys.call()), noted)
   for (name in c("crossprod", "tcrossprod")) {
     # From R 4.4 on these are primitives, which package methods knows by name only.
     generic <- if (is.primitive(get(name, baseenv()))) name else getExportedValue("Matrix", name)
-    set_beside_any(list(generic), product_method(name), noted)
+    set_for_any(list(generic), product_method(name), noted)
   }
 }
 
@@ -107,7 +107,7 @@ set_comparison <- function(noted) {
 
 # Sets `method` for a gpu_matrix with each class that has a method with "ANY". Matrices in tiles
 # have more specific methods.
-set_beside_any <- function(generics, method, noted) {
+set_for_any <- function(generics, method, noted) {
   for (generic in generics) {
     known <- findMethodSignatures(generic)
     set_for_classes(

@@ -46,8 +46,7 @@ pub(super) fn check_shapes(r: (usize, usize), v: (usize, usize)) -> Result<()> {
         what: format!(
             "the factor must be square with as many rows as 'v': it is {} x {}, 'v' has {} rows",
             r.0, r.1, v.0
-        )
-        .into(),
+        ),
     })
 }
 

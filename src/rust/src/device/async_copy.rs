@@ -1,4 +1,4 @@
-//! What a device does beyond [`Device`] so that tiles travel while others are computed with.
+//! What a device does beyond [`Device`] so that tiles are copied during computations.
 
 use std::ops::Range;
 
@@ -9,19 +9,25 @@ use crate::base::scalar::Scalar;
 use crate::device::dense::Device;
 use crate::tiles::buffer::Pages;
 
-/// A device for tiles that lie in host memory: either it computes there, or tiles are copied beside
-/// the computation.
+/// A device for tiles in host memory. It computes with them in place, or has copies of them in its
+/// memory, made while it computes with others.
 pub trait AsyncCopy<T: Scalar>: Device<T> + Sync {
-    /// A moment in what the device has been given to do.
+    /// A position in the device's queue of work.
     type Mark;
-    /// What becomes of a factorization.
+    /// The result of a factorization that may still be running.
     type Outcome;
 
-    /// Whether matrices are computed with where they lie in host memory. Then nothing below but
-    /// [`AsyncCopy::in_place`] is asked for.
+    /// Whether the device computes with tiles in place, in host memory. Drivers ask
+    /// [`AsyncCopy::own_memory`] instead.
     fn is_host(&self) -> bool;
-    /// This device and the others of its kind with these numbers; of those that cannot be used an
-    /// error where `all` are needed.
+    /// The bytes of a budget that are for copies of tiles in the device's memory. `None` for a
+    /// device that computes with tiles in host memory: it has no copies, and drivers call
+    /// [`AsyncCopy::in_place`] and nothing below [`AsyncCopy::pages`].
+    fn own_memory(&self, budget: u64) -> Option<u64> {
+        (!self.is_host()).then_some(budget)
+    }
+    /// This device and the others of its kind with these numbers. A device that cannot be used is
+    /// left out, or an error where `all` are needed.
     fn with(&self, numbers: &[usize], all: bool) -> Result<Vec<Self>>
     where
         Self: Sized;
@@ -31,24 +37,24 @@ pub trait AsyncCopy<T: Scalar>: Device<T> + Sync {
     fn held(&self) -> u64 {
         0
     }
-    /// How fast it computes products, beside others of its kind.
+    /// Its rate of matrix products, in a unit that all devices of its kind share.
     fn speed(&self) -> f64;
     /// The matrix in host memory, with its contents.
     fn in_place<'a>(&self, home: MatMut<'a, T>) -> Result<Self::Mat<'a>>;
 
-    /// Lets copies from and to this memory run by themselves, until [`AsyncCopy::keep`].
-    fn pin(&self, memory: Pages) -> Result<Pages>;
-    /// Takes pinned memory back, to be kept for another call or to be released.
+    /// Host memory for `count` tiles of so many bytes, from and to which the device copies without
+    /// waiting. Its contents are undefined. `threads` have the system provide new memory.
+    /// [`AsyncCopy::keep`] takes it back.
+    fn pages(&self, count: usize, bytes: usize, threads: usize) -> Result<Vec<Pages>>;
+    /// Takes memory of [`AsyncCopy::pages`] back, to keep it for another call or to release it.
     ///
     /// # Safety
-    /// No copy from or to it is on its way.
+    /// No copy from or to it is in flight.
     unsafe fn keep(&self, memory: Pages);
-    /// Pinned memory of so many bytes that was kept.
-    fn kept(&self, bytes: usize) -> Option<Pages>;
-    /// The end of all that was given to the device to compute.
+    /// The end of all work in the device's queue.
     fn mark(&self) -> Result<Self::Mark>;
-    /// Starts a copy of pinned memory to some of a device's matrix's entries, counted column by
-    /// column, as soon as `after` is past; the end of it.
+    /// Starts a copy of [`AsyncCopy::pages`] to some entries of a device's matrix, counted column
+    /// by column, as soon as `after` is past. Its mark is the end of the copy.
     ///
     /// # Safety
     /// The memory has as many numbers, and the matrix those entries; both stay, and neither is
@@ -60,10 +66,10 @@ pub trait AsyncCopy<T: Scalar>: Device<T> + Sync {
         entries: Range<usize>,
         after: &[&Self::Mark],
     ) -> Result<Self::Mark>;
-    /// Starts a copy of such entries to pinned memory, as soon as `after` is past; the end of it.
+    /// The reverse of [`AsyncCopy::send`].
     ///
     /// # Safety
-    /// As of [`AsyncCopy::send`].
+    /// As [`AsyncCopy::send`].
     unsafe fn fetch(
         &self,
         from: &mut Self::Mat<'_>,
@@ -71,14 +77,14 @@ pub trait AsyncCopy<T: Scalar>: Device<T> + Sync {
         to: *mut T,
         after: &[&Self::Mark],
     ) -> Result<Self::Mark>;
-    /// Whether copies come straight from the other device's memory.
+    /// Whether this device copies directly from the other device's memory.
     fn reaches(&self, _other: &Self) -> Result<bool>
     where
         Self: Sized,
     {
         Ok(false)
     }
-    /// Whether [`AsyncCopy::copy`] brings the other device's memory, directly or through the
+    /// Whether [`AsyncCopy::copy`] copies from the other device's memory, directly or through the
     /// host's.
     fn copies_from(&self, other: &Self) -> Result<bool>
     where
@@ -86,15 +92,15 @@ pub trait AsyncCopy<T: Scalar>: Device<T> + Sync {
     {
         self.reaches(other)
     }
-    /// Where a matrix is in the device's memory, for [`AsyncCopy::copy`].
+    /// The address of a matrix in the device's memory, for [`AsyncCopy::copy`].
     fn place(&self, _matrix: &mut Self::Mat<'_>) -> Result<usize> {
         unreachable_memory()
     }
     /// Starts a copy of another device's matrix, which it has computed, to one of this device, as
-    /// soon as `after` is past; the end of it.
+    /// soon as `after` is past. Its mark is the end of the copy.
     ///
     /// # Safety
-    /// `from` is one that this device copies from, and a matrix of as many numbers lies there; both
+    /// This device copies from `from`, where a matrix of as many numbers lies at `place`. Both
     /// stay, and neither is changed, until the copy is done.
     unsafe fn copy(
         &self,
@@ -108,15 +114,16 @@ pub trait AsyncCopy<T: Scalar>: Device<T> + Sync {
     {
         unreachable_memory()
     }
-    /// What is computed from now on comes after it.
+    /// Later work of the device's queue waits for the mark.
     fn follow(&self, mark: &Self::Mark) -> Result<()>;
+    /// Whether the device has reached the mark.
     fn is_past(&self, mark: &Self::Mark) -> Result<bool>;
-    /// As [`Lapack::potrf`](crate::device::lapack::Lapack::potrf) of the upper triangle, but it
-    /// need not be done when this returns: see [`AsyncCopy::outcome`].
+    /// Starts [`Lapack::potrf`](crate::device::lapack::Lapack::potrf) of the upper triangle.
+    /// [`AsyncCopy::outcome`] has its result.
     fn start_potrf(&self, a: &mut Self::Mat<'_>) -> Result<Self::Outcome>;
-    /// What has become of it, once a later mark is past.
+    /// The result of the factorization, once a later mark is past.
     fn outcome(&self, outcome: &Self::Outcome) -> Result<()>;
-    /// Waits until the device does nothing any more, whatever has happened.
+    /// Waits until the device has finished all work and copies, after errors as well.
     fn drain(&self);
 }
 

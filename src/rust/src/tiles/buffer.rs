@@ -11,7 +11,9 @@ use super::strips::Strips;
 use crate::base;
 use crate::base::accounting::Search;
 use crate::base::error::{Error, Result};
+use crate::base::interrupt;
 use crate::base::scalar::Scalar;
+use crate::base::spawn;
 use crate::tiles::bytes::PAGE;
 use crate::tiles::layout::slot_bytes;
 
@@ -27,12 +29,17 @@ unsafe impl Send for Pages {}
 unsafe impl Sync for Pages {}
 
 impl Pages {
-    /// At least `bytes` of them, or an error where there are none to be had.
+    /// The length of pages for so many bytes, if it is a number.
+    pub fn length(bytes: usize) -> Option<usize> {
+        bytes.max(1).checked_next_multiple_of(PAGE)
+    }
+
+    /// Pages for at least `bytes`; an error if the system has too few.
     pub fn new(bytes: usize) -> Result<Self> {
         let failed = Error::HostMemory {
             needed: bytes as u64,
         };
-        let Some(bytes) = bytes.max(1).checked_next_multiple_of(PAGE) else {
+        let Some(bytes) = Pages::length(bytes) else {
             return Err(failed);
         };
         let start = system::obtain(bytes).or_else(|| {
@@ -91,6 +98,35 @@ mod system {
             Layout::from_size_align_unchecked(bytes, super::PAGE),
         );
     }
+}
+
+/// Bytes of pages between two looks at the user's wish to stop.
+const TOUCHED: usize = 2 << 30;
+
+/// Has the system provide all of these pages, by several threads. To pin memory before that takes
+/// one thread's time for them.
+pub fn touch(all: &mut [Pages], threads: usize) -> Result<()> {
+    let each = all.first().map_or(1, |pages| pages.len());
+    let at_once = (TOUCHED / each.max(1)).max(1);
+    for some in all.chunks_mut(at_once) {
+        interrupt::poll()?;
+        let share = some.len().div_ceil(threads.max(1)).max(1);
+        std::thread::scope(|scope| {
+            for part in some.chunks_mut(share) {
+                let touch = move || {
+                    for pages in part {
+                        pages.iter_mut().step_by(PAGE).for_each(|x| {
+                            // SAFETY: a byte of the pages. Volatile, since it is zero already.
+                            unsafe { std::ptr::write_volatile(x, 0) }
+                        });
+                    }
+                };
+                // Without the thread the pages are provided later.
+                let _ = spawn::scoped(scope, touch);
+            }
+        });
+    }
+    Ok(())
 }
 
 impl Drop for Pages {

@@ -1,15 +1,9 @@
-//! Host memory for some tiles, or strips of them, at once.
+//! Host memory for several tiles, or strips of tiles.
 
 use std::cell::UnsafeCell;
-use std::mem::size_of;
 
 use super::buffer::Buffer;
-use super::strips::Strips;
-use crate::base::error::Result;
-use crate::base::interrupt;
 use crate::base::scalar::Scalar;
-use crate::base::spawn;
-use crate::tiles::bytes::PAGE;
 
 /// Memory for some strips of tiles.
 pub struct Slots<T> {
@@ -23,16 +17,6 @@ unsafe impl<T: Send> Sync for Slots<T> {}
 unsafe impl<T: Send> Send for Slots<T> {}
 
 impl<T: Scalar> Slots<T> {
-    /// For strips of tiles.
-    pub fn new(count: usize, strips: &Strips) -> Result<Self> {
-        let mut slots = Slots::none();
-        for _ in 0..count {
-            interrupt::poll()?;
-            slots.push(Buffer::strip(strips)?);
-        }
-        Ok(slots)
-    }
-
     pub fn none() -> Self {
         Slots {
             buffers: Vec::new(),
@@ -62,35 +46,4 @@ impl<T: Scalar> Slots<T> {
     pub fn count(&self) -> usize {
         self.buffers.len()
     }
-
-    /// Has the system give all pages, by several threads: to pin memory without takes one thread's
-    /// time for them.
-    pub fn touch(&mut self, threads: usize) -> Result<()> {
-        let each = self.buffers.first_mut().map_or(1, |b| b.get_mut().len());
-        let at_once = (TOUCHED / (each * size_of::<T>()).max(1)).max(1);
-        for some in self.buffers.chunks_mut(at_once) {
-            interrupt::poll()?;
-            let share = some.len().div_ceil(threads.max(1)).max(1);
-            std::thread::scope(|scope| {
-                for buffers in some.chunks_mut(share) {
-                    let touch = move || {
-                        for buffer in buffers {
-                            let step = PAGE / size_of::<T>();
-                            buffer.get_mut().iter_mut().step_by(step).for_each(|x| {
-                                // SAFETY: a number of the buffer's. Volatile, since it is zero
-                                // already.
-                                unsafe { std::ptr::write_volatile(x, T::from_f64(0.0)) }
-                            });
-                        }
-                    };
-                    // Who cannot be started is not missed: pages come later, too.
-                    let _ = spawn::scoped(scope, touch);
-                }
-            });
-        }
-        Ok(())
-    }
 }
-
-/// Bytes of pages between two looks at the user's wish to stop.
-const TOUCHED: usize = 2 << 30;

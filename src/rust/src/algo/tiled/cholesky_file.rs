@@ -214,8 +214,7 @@ pub fn factor_files<T: Scalar, D: AsyncCopy<T>>(
     for file in [Some(files.to), files.from].into_iter().flatten() {
         progress::watch(file.counter());
     }
-    let in_host = devs.iter().any(AsyncCopy::is_host);
-    let mut room = room(budget, tile_bytes, &layout, in_host)?;
+    let mut room = room(devs, budget, tile_bytes, &layout)?;
     room.peers = reach_all::<T, D>(devs)?;
     let work = Work::new(files, &room, &budget.speeds)?;
     progress::phase("factorizing");
@@ -363,8 +362,13 @@ fn begun_from<T: Scalar>(from: &TileFile<T>, to: &TileFile<T>) -> Result<()> {
     })
 }
 
-/// Tiles that there is room for. A few of them is the least; more than there are are of no use.
-fn room(budget: &Budget, tile_bytes: u64, layout: &Layout, in_host: bool) -> Result<Room> {
+/// Slots for tiles, no more than there are tiles. Fewer than [`LEAST_SLOTS`] are an error.
+fn room<T: Scalar, D: AsyncCopy<T>>(
+    devs: &[D],
+    budget: &Budget,
+    tile_bytes: u64,
+    layout: &Layout,
+) -> Result<Room> {
     let most = layout.tiles().max(LEAST_SLOTS) as u64;
     let of = |bytes: u64, argument: &'static str, beside: usize| {
         let all = (bytes / tile_bytes) as usize;
@@ -379,11 +383,12 @@ fn room(budget: &Budget, tile_bytes: u64, layout: &Layout, in_host: bool) -> Res
         }
         Ok((all - beside).min(most as usize))
     };
-    let devices = budget.devices.iter().filter(|_| !in_host);
+    let own = |(dev, bytes): (&D, &u64)| dev.own_memory(*bytes);
+    let devices = devs.iter().zip(&budget.devices).filter_map(own);
     Ok(Room {
         host: of(budget.host, "host_memory", 0)?,
         devices: devices
-            .map(|bytes| of(*bytes, "gpu_memory", BESIDE))
+            .map(|bytes| of(bytes, "gpu_memory", BESIDE))
             .collect::<Result<_>>()?,
         peers: false,
     })

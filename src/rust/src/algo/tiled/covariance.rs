@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use faer::MatMut;
 
+use crate::algo::tiled::engine::device_slot::DeviceSlot;
+use crate::algo::tiled::engine::queue::Drained;
 use crate::algo::tiled::engine::slots::HostSlots;
 use crate::base::error::{Error, Result};
 use crate::base::interrupt;
@@ -14,8 +16,8 @@ use crate::base::matrix::Block;
 use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::device::async_copy::AsyncCopy;
-use crate::device::covariance::{Covariance, Points};
-use crate::device::dense::Device;
+use crate::device::covariance::{Covariance, CovarianceMatrix, Points};
+use crate::device::memory::Memory;
 use crate::tiles::memory::Slots;
 use crate::tiles::plan::{plan, Op, Plan, Request, Use, LEAST_SLOTS};
 use crate::tiles::plan_executor::{PlanExecutor, Store};
@@ -24,9 +26,9 @@ use crate::tiles::{Buffer, Layout, Strips, TileFile};
 /// Bytes of a result that are on the device at a time.
 const PANEL: usize = 1 << 30;
 
-/// `out` becomes the covariances of the points of x with those of y, or with one another, and then
-/// with the nugget on the diagonal.
-pub fn matrix<T: Scalar, D: Device<T>>(
+/// The covariances of the points of x with those of y in `out`, or with one another, and then with
+/// the nugget on the diagonal.
+pub fn matrix<T: Scalar, D: CovarianceMatrix<T>>(
     dev: &D,
     function: &Covariance,
     x: Points<'_>,
@@ -54,8 +56,8 @@ pub fn matrix<T: Scalar, D: Device<T>>(
     Ok(())
 }
 
-/// The same in a matrix that stays on the device.
-pub fn matrix_resident<T: Scalar, D: Device<T>>(
+/// As [`matrix`], in a new matrix on the device.
+pub fn matrix_resident<T: Scalar, D: CovarianceMatrix<T>>(
     dev: &D,
     function: &Covariance,
     x: Points<'_>,
@@ -72,7 +74,8 @@ pub fn matrix_resident<T: Scalar, D: Device<T>>(
     Ok(out)
 }
 
-/// Points of two sets are never the same one, wherever they are.
+/// The function without its nugget for two sets of points: a point of one is never one of the
+/// other, whatever their coordinates.
 fn of(function: &Covariance, cross: bool) -> Covariance {
     Covariance {
         nugget: if cross { 0.0 } else { function.nugget },
@@ -82,10 +85,9 @@ fn of(function: &Covariance, cross: bool) -> Covariance {
 
 /// Threads that store.
 const THREADS: usize = 4;
-/// Tiles in the host's memory: one for each thread that stores, and as many that are filled
-/// meanwhile.
+/// Slots in host memory: one for each thread that stores, and as many that are filled meanwhile.
 const SLOTS: usize = 2 * THREADS;
-/// Tiles in the device's memory: one is computed while others are on their way to the host.
+/// Tiles in the device's memory: one is computed while others are copied to the host.
 const PLACES: usize = 3;
 
 struct Written<'a, T>(&'a TileFile<T>);
@@ -152,7 +154,7 @@ pub fn write<T: Scalar, D: AsyncCopy<T>>(
     let dimensions = x.coordinates.ncols();
     let x = dev.points(x)?;
     let written = Written(file);
-    let work = Work {
+    let writer = TileWriter {
         dev,
         function,
         points: &x,
@@ -160,35 +162,24 @@ pub fn write<T: Scalar, D: AsyncCopy<T>>(
         dimensions,
         plan: &plan,
     };
-    if dev.is_host() {
-        let line = PlanExecutor::new(&plan, &requests, &slots, &written, 1);
-        return line.run(THREADS, Vec::new(), Vec::new(), || {
-            work.in_host(&slots, &line)
-        });
-    }
-    let mut places = Vec::with_capacity(PLACES);
-    for _ in 0..PLACES.min(layout.tiles()) {
-        places.push(Place {
-            matrix: dev.zeros(layout.tile(), layout.tile())?,
-            leaving: None,
-        });
-    }
+    let tile_bytes = (layout.tile().pow(2) * size_of::<T>()) as u64;
+    let mut copies = match dev.own_memory(PLACES as u64 * tile_bytes) {
+        None => None,
+        Some(bytes) => Some(writer.device_slots((bytes / tile_bytes) as usize)?),
+    };
     let line = PlanExecutor::new(&plan, &requests, &slots, &written, 1);
-    line.run(THREADS, Vec::new(), Vec::new(), || {
-        let done = work.on_device(&mut places, &slots, &line);
-        // Nothing is copied any more when the threads end.
-        dev.drain();
-        done
+    line.run(THREADS, Vec::new(), Vec::new(), || match &mut copies {
+        None => writer.in_place(&slots, &line),
+        Some(copies) => {
+            // No copy is in flight when the threads end.
+            let _drained = Drained::<T, D>::new(dev);
+            writer.by_copies(copies, &slots, &line)
+        }
     })
 }
 
-/// A tile's place in the device's memory, and the copy to the host that it is read by.
-struct Place<M, K> {
-    matrix: M,
-    leaving: Option<Rc<K>>,
-}
-
-struct Work<'a, 'p, T: Scalar, D: AsyncCopy<T>> {
+/// Computes tiles and has them written.
+struct TileWriter<'a, 'p, T: Scalar, D: AsyncCopy<T>> {
     dev: &'a D,
     function: &'a Covariance,
     points: &'a D::Points<'p>,
@@ -197,7 +188,19 @@ struct Work<'a, 'p, T: Scalar, D: AsyncCopy<T>> {
     plan: &'a Plan,
 }
 
-impl<T: Scalar, D: AsyncCopy<T>> Work<'_, '_, T, D> {
+type DeviceSlots<T, D> = Vec<DeviceSlot<<D as Memory<T>>::Mat<'static>, <D as AsyncCopy<T>>::Mark>>;
+
+impl<T: Scalar, D: AsyncCopy<T>> TileWriter<'_, '_, T, D> {
+    /// At most so many, and no more than there are tiles.
+    fn device_slots(&self, count: usize) -> Result<DeviceSlots<T, D>> {
+        let tile = self.layout.tile();
+        let slots = (0..count.min(self.layout.tiles())).map(|_| {
+            let matrix = self.dev.zeros(tile, tile)?;
+            Ok(DeviceSlot::new(matrix, Rc::new(self.dev.mark()?)))
+        });
+        slots.collect()
+    }
+
     /// Each step that computes a tile, with the tile and the host's slot that it goes to.
     fn steps(&self) -> impl Iterator<Item = (usize, usize, usize)> + '_ {
         let ops = self.plan.ops.iter().enumerate();
@@ -222,7 +225,8 @@ impl<T: Scalar, D: AsyncCopy<T>> Work<'_, '_, T, D> {
         progress::advance(operations_of(&self.layout, tile, self.dimensions));
     }
 
-    fn in_host<S: Store<T>>(&self, slots: &Slots<T>, line: &PlanExecutor<'_, T, S>) -> Result<()> {
+    /// On a device that computes with tiles in host memory.
+    fn in_place<S: Store<T>>(&self, slots: &Slots<T>, line: &PlanExecutor<'_, T, S>) -> Result<()> {
         let n = self.layout.tile();
         for (x, tile, slot) in self.steps() {
             loop {
@@ -243,15 +247,16 @@ impl<T: Scalar, D: AsyncCopy<T>> Work<'_, '_, T, D> {
         Ok(())
     }
 
-    fn on_device<S: Store<T>>(
+    /// On a device that has copies of tiles in its own memory.
+    fn by_copies<S: Store<T>>(
         &self,
-        places: &mut [Place<D::Mat<'static>, D::Mark>],
+        copies: &mut DeviceSlots<T, D>,
         slots: &Slots<T>,
         line: &PlanExecutor<'_, T, S>,
     ) -> Result<()> {
         let dev = self.dev;
         let entries = self.layout.tile().pow(2);
-        // Copies on their way, with their steps and tiles, the oldest first.
+        // Copies in flight, with their steps and tiles, the oldest first.
         let mut under_way: VecDeque<(usize, usize, Rc<D::Mark>)> = VecDeque::new();
         let retire = |under_way: &mut VecDeque<(usize, usize, Rc<D::Mark>)>| -> Result<bool> {
             while let Some((x, tile, mark)) = under_way.front() {
@@ -264,7 +269,7 @@ impl<T: Scalar, D: AsyncCopy<T>> Work<'_, '_, T, D> {
             }
             Ok(under_way.is_empty())
         };
-        let count = places.len().max(1);
+        let count = copies.len().max(1);
         for (k, (x, tile, slot)) in self.steps().enumerate() {
             loop {
                 interrupt::poll()?;
@@ -276,20 +281,19 @@ impl<T: Scalar, D: AsyncCopy<T>> Work<'_, '_, T, D> {
                 let most = if idle { 20_000 } else { 50 };
                 line.pause(seen, Duration::from_micros(most));
             }
-            let Some(place) = places.get_mut(k % count) else {
+            let Some(copy) = copies.get_mut(k % count) else {
                 continue;
             };
-            if let Some(mark) = place.leaving.take() {
+            if let Some(mark) = copy.leaving() {
                 dev.follow(&mark)?;
             }
-            self.evaluate(tile, &mut place.matrix)?;
-            let computed = dev.mark()?;
-            // SAFETY: slot and place have a tile each. The place is written again after the copy,
-            // and whoever uses the slot waits for this step.
+            self.evaluate(tile, &mut copy.matrix)?;
+            copy.used(Rc::new(dev.mark()?));
             let to = slots.address(slot);
-            let mark = unsafe { dev.fetch(&mut place.matrix, 0..entries, to, &[&computed]) }?;
-            let mark = Rc::new(mark);
-            place.leaving = Some(mark.clone());
+            // SAFETY: both slots have a tile. The device's is written again after the copy, and
+            // whoever uses the host's waits for this step.
+            let mark =
+                copy.read(|from, after| unsafe { dev.fetch(from, 0..entries, to, after) })?;
             under_way.push_back((x, tile, mark));
         }
         while !retire(&mut under_way)? {

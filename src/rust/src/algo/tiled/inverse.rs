@@ -2,17 +2,17 @@
 //!
 //! Entry j is the square of the norm of `R^-T e_j`, which is zero above row j. So a chunk of
 //! columns of the identity is solved for from its own block of rows on, and a block of its columns
-//! takes part from its own: n^3/3 operations in all. As many columns are solved for together as
-//! there is memory for, and the tiles pass by once for each chunk.
+//! takes part from its own: n^3/3 operations in all. A chunk has as many columns as fit in memory,
+//! and the tiles are read once for each chunk.
 
 use faer::Mat;
 
 use crate::algo::tiled::engine::room::Traffic;
 use crate::algo::tiled::factor::Factor;
-use crate::algo::tiled::memory::{too_few, Budget, Memory, Room};
-use crate::algo::tiled::solve::{down, side, Passes, Task};
+use crate::algo::tiled::memory::{too_few, Budget, StreamSlots, TileBudget};
+use crate::algo::tiled::solve::{down, side, Passes, SolveStep};
 use crate::algo::tiled::source::Passing;
-use crate::algo::tiled::stream::{slots, Stream, AT_ONCE};
+use crate::algo::tiled::stream::{host_slots, Stream, AT_ONCE};
 use crate::base::error::Result;
 use crate::base::matrix::{Diag, Part, Side, Trans, Uplo};
 use crate::base::scalar::Scalar;
@@ -74,50 +74,41 @@ fn loads(chunks: &[Vec<Group>], count: usize, slots: usize) -> usize {
 /// then looked at.
 fn share<T: Scalar>(
     factor: &Factor<'_, T>,
-    memory: &Memory,
+    memory: &TileBudget,
     budget: Budget,
-    in_host: bool,
-) -> Result<(Room, Vec<Vec<Group>>)> {
+) -> Result<(StreamSlots, Vec<Vec<Group>>)> {
     let size = size_of::<T>() as u64;
-    let bytes = if in_host { budget.host } else { memory.device };
+    let bytes = memory.device.unwrap_or(budget.host);
     let fit = (bytes / memory.tile_bytes).min(memory.most);
     let least = LEAST_SLOTS as u64;
-    let mut best: Option<(usize, Room, Vec<Vec<Group>>)> = None;
+    let mut best: Option<(usize, StreamSlots, Vec<Vec<Group>>)> = None;
     for tiles in [least, 6, fit / 8, fit / 4, fit / 2, fit * 3 / 4, fit] {
         let tiles = tiles.clamp(least, fit);
         let numbers = (bytes - tiles * memory.tile_bytes) / size;
         let Some(chunks) = chunks(factor, numbers as usize) else {
             continue;
         };
-        let room = Room {
-            host: if in_host { tiles as usize } else { memory.host },
-            device: tiles as usize,
+        let tiles = tiles as usize;
+        let slots = StreamSlots {
+            host: memory.device.map_or(tiles, |_| memory.host),
+            device: memory.device.map(|_| tiles),
         };
         let count = factor.count();
         let looks: usize = chunks.iter().map(|chunk| needed(chunk, count)).sum();
-        let sent = if in_host {
-            0
-        } else {
-            loads(&chunks, count, room.device)
-        };
-        let cost = 100 * loads(&chunks, count, room.host) + 10 * sent + looks;
+        let sent = slots.device.map_or(0, |n| loads(&chunks, count, n));
+        let cost = 100 * loads(&chunks, count, slots.host) + 10 * sent + looks;
         if best.as_ref().is_none_or(|(least, ..)| cost < *least) {
-            best = Some((cost, room, chunks));
+            best = Some((cost, slots, chunks));
         }
     }
-    let (_, room, chunks) = best.ok_or_else(|| {
+    let (_, slots, chunks) = best.ok_or_else(|| {
         let needed = least * memory.tile_bytes + factor.order() as u64 * size;
-        if in_host {
-            too_few("host_memory", bytes, needed)
-        } else {
-            too_few(
-                "gpu_memory",
-                budget.device,
-                budget.device - memory.device + needed,
-            )
+        match memory.device {
+            None => too_few("host_memory", bytes, needed),
+            Some(left) => too_few("gpu_memory", budget.device, budget.device - left + needed),
         }
     })?;
-    Ok((room, chunks))
+    Ok((slots, chunks))
 }
 
 /// A group on the device: its blocks of rows from its own on, as far as they have begun and are not
@@ -145,7 +136,7 @@ impl<'c, T: Scalar, D: AsyncCopy<T>> Chunk<'c, T, D> {
 
     /// One step for every group that has begun; the number of operations. `out` has the sums of
     /// squares of the columns.
-    fn apply(&mut self, task: Task, tile: &D::Mat<'_>, out: &mut [f64]) -> Result<f64> {
+    fn apply(&mut self, task: SolveStep, tile: &D::Mat<'_>, out: &mut [f64]) -> Result<f64> {
         let (dev, factor) = (self.dev, self.factor);
         let (rows, cols) = dev.shape(tile);
         let mut operations = 0.0;
@@ -233,14 +224,14 @@ pub fn inverse_diagonal<T: Scalar, D: AsyncCopy<T>>(
             traffic: Traffic::default(),
             tile_bytes,
             chunks: 0,
-            room: Room { host: 0, device: 0 },
+            slots: StreamSlots::default(),
         });
     }
-    let memory = Memory::new(factor, budget, dev.is_host())?;
-    let (room, chunks) = share(factor, &memory, budget, dev.is_host())?;
+    let memory = TileBudget::new(dev, factor, budget)?;
+    let (slots, chunks) = share(factor, &memory, budget)?;
     let count = factor.count();
-    let slots = slots(dev, factor, room)?;
-    let mut stream = Stream::new(dev, factor, room, &slots)?;
+    let host = host_slots(dev, factor, slots)?;
+    let mut stream = Stream::new(dev, factor, slots, &host)?;
     let mut chunk = Chunk {
         dev,
         factor,
@@ -255,7 +246,7 @@ pub fn inverse_diagonal<T: Scalar, D: AsyncCopy<T>>(
                 break;
             }
             let first = groups.first().map_or(count, |group| group.block);
-            steps.extend(down(first, count).map(|task| (some, task)));
+            steps.extend(down(first, count).map(|step| (some, step)));
             some += 1;
         }
         let tiles = steps.iter().map(|(_, t)| factor.index(t.at().0, t.at().1));
@@ -275,6 +266,6 @@ pub fn inverse_diagonal<T: Scalar, D: AsyncCopy<T>>(
         traffic: stream.traffic(),
         tile_bytes,
         chunks: chunks.len(),
-        room,
+        slots,
     })
 }

@@ -1,4 +1,4 @@
-//! How memory is shared between tiles that pass by and what is computed of them.
+//! How memory is shared between tiles and what is computed with them.
 
 use crate::algo::tiled::source::Passing;
 use crate::base::error::{Error, Result};
@@ -7,31 +7,34 @@ use crate::device::async_copy::AsyncCopy;
 use crate::tiles::plan::LEAST_SLOTS;
 use crate::tiles::Shape;
 
-/// Bytes of memory that may be used: of the host for tiles, and of a device.
+/// Bytes of memory that a driver may use: of the host, for tiles, and of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
     pub host: u64,
     pub device: u64,
 }
 
-/// Tiles that there is room for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Room {
+/// Slots for tiles that fit in memory.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct StreamSlots {
     pub host: usize,
-    pub device: usize,
+    /// In the device's memory. `None` for a device that computes with tiles in host memory.
+    pub device: Option<usize>,
 }
 
-/// Tiles' worth of a device's memory that solutions and products take besides.
+/// Device memory for the workspace of solutions and products, in tiles.
 const BESIDE: u64 = 2;
-/// Tiles on a device with which copies are well ahead of what is computed.
+/// Slots on a device with which copies are well ahead of computations.
 const COMFORTABLE: u64 = 6;
 
-/// Bytes of host memory as tiles, and of the device's what is left for tiles and all else.
-pub(crate) struct Memory {
+/// A budget for the tiles of one matrix.
+pub(crate) struct TileBudget {
     pub(crate) tile_bytes: u64,
-    /// Tiles that the host has room for.
+    /// Tiles that fit in host memory.
     pub(crate) host: usize,
-    pub(crate) device: u64,
+    /// Bytes of device memory for tiles and operands. `None` for a device that computes with tiles
+    /// in host memory.
+    pub(crate) device: Option<u64>,
     /// Tiles of the matrix; more are of no use.
     pub(crate) most: u64,
 }
@@ -44,12 +47,12 @@ pub(crate) fn too_few(argument: &'static str, bytes: u64, least: u64) -> Error {
     }
 }
 
-impl Memory {
-    /// An error where there is not enough for [`LEAST_SLOTS`] tiles.
-    pub(crate) fn new<T: Scalar>(
+impl TileBudget {
+    /// An error if it is too small for [`LEAST_SLOTS`] tiles.
+    pub(crate) fn new<T: Scalar, D: AsyncCopy<T>>(
+        dev: &D,
         matrix: &impl Passing<T>,
         budget: Budget,
-        in_host: bool,
     ) -> Result<Self> {
         let tile_bytes = matrix.tile_bytes()?;
         let least = LEAST_SLOTS as u64 * tile_bytes;
@@ -65,37 +68,40 @@ impl Memory {
         let edges = matrix.edges().into_iter();
         let edges: usize = edges.map(|(m, n)| m * n * size_of::<T>()).sum();
         let beside = BESIDE * tile_bytes + edges as u64;
-        if !in_host && budget.device < least + beside {
-            return Err(too_few("gpu_memory", budget.device, least + beside));
-        }
-        Ok(Memory {
+        let device = match dev.own_memory(budget.device) {
+            Some(bytes) if bytes < least + beside => {
+                return Err(too_few("gpu_memory", bytes, least + beside))
+            }
+            own => own.map(|bytes| bytes - beside),
+        };
+        Ok(TileBudget {
             tile_bytes,
             host: (budget.host / tile_bytes).min(most) as usize,
-            device: budget.device.saturating_sub(beside),
+            device,
             most,
         })
     }
 }
 
-/// Room for tiles, and how many of `q` columns of what is computed a chunk has, each of so many
-/// `numbers`: as many as fit, since fewer chunks are fewer copies of everything.
-pub(crate) fn room<T: Scalar, D: AsyncCopy<T>>(
+/// Slots for tiles, and how many of `q` columns of so many `numbers` a chunk has. As many as fit:
+/// all tiles are copied once for each chunk.
+pub(crate) fn stream_slots<T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
     matrix: &impl Passing<T>,
     budget: Budget,
     (numbers, q): (usize, usize),
-) -> Result<(Room, usize)> {
-    let memory = Memory::new(matrix, budget, dev.is_host())?;
-    if dev.is_host() {
-        let room = Room {
+) -> Result<(StreamSlots, usize)> {
+    let memory = TileBudget::new(dev, matrix, budget)?;
+    let Some(device) = memory.device else {
+        let slots = StreamSlots {
             host: memory.host,
-            device: memory.host,
+            device: None,
         };
-        return Ok((room, q));
-    }
+        return Ok((slots, q));
+    };
     let column = (numbers * size_of::<T>()) as u64;
     let columns = |tiles: u64| {
-        let left = memory.device.saturating_sub(tiles * memory.tile_bytes);
+        let left = device.saturating_sub(tiles * memory.tile_bytes);
         (left / column).min(q as u64)
     };
     let least = LEAST_SLOTS as u64;
@@ -105,15 +111,15 @@ pub(crate) fn room<T: Scalar, D: AsyncCopy<T>>(
         fit = if fewer > 0 { fewer } else { fit };
     }
     if fit == 0 {
-        let more = least * memory.tile_bytes + column - memory.device;
+        let more = least * memory.tile_bytes + column - device;
         return Err(too_few("gpu_memory", budget.device, budget.device + more));
     }
     // All of about one width.
     let width = q.div_ceil(q.div_ceil(fit as usize));
-    let left = memory.device - width as u64 * column;
-    let room = Room {
+    let left = device - width as u64 * column;
+    let slots = StreamSlots {
         host: memory.host,
-        device: (left / memory.tile_bytes).min(memory.most) as usize,
+        device: Some((left / memory.tile_bytes).min(memory.most) as usize),
     };
-    Ok((room, width))
+    Ok((slots, width))
 }

@@ -1,23 +1,24 @@
-//! Products with a matrix in a file of tiles: its tiles pass by, each once, while the other operand
-//! and the product stay in memory.
+//! Products with a matrix in a file of tiles, which is read in order while the other operand and
+//! the product stay in memory.
 //!
-//! On a device of its own memory as many columns of both as fit are there, and the tiles pass by
-//! once for each such chunk.
+//! Both are cut into chunks of as many columns as fit in the device's memory. All tiles are read
+//! once for each chunk; a device that computes in host memory has one chunk.
 
 use std::sync::Arc;
 
 use faer::{MatMut, MatRef};
 
 use crate::algo::tiled::engine::room::Traffic;
-use crate::algo::tiled::memory::{room, Budget, Room};
-use crate::algo::tiled::solve::Passes;
+use crate::algo::tiled::memory::{stream_slots, Budget, StreamSlots};
+use crate::algo::tiled::solve::{homes, Passes};
 use crate::algo::tiled::source::Passing;
-use crate::algo::tiled::stream::{slots, Stream, AHEAD, AT_ONCE};
+use crate::algo::tiled::stream::{host_slots, Stream, AHEAD, AT_ONCE};
 use crate::base::error::{Error, Result};
-use crate::base::matrix::{Part, Trans};
+use crate::base::matrix::Trans;
 use crate::base::progress::Moved;
 use crate::base::scalar::Scalar;
 use crate::device::async_copy::AsyncCopy;
+use crate::device::memory::Memory;
 use crate::tiles::entries::{below, load, Below};
 use crate::tiles::plan_executor::Store;
 use crate::tiles::{Buffer, Layout, TileFile};
@@ -41,14 +42,14 @@ impl<'a, T: Scalar> Stored<'a, T> {
     }
 
     /// Rows and columns.
-    pub fn extents(&self) -> (usize, usize) {
+    pub fn dimensions(&self) -> (usize, usize) {
         let layout = self.file.layout();
         (layout.rows(), layout.cols())
     }
 
     /// Multiplications for a column of the other operand, and as many additions.
     pub fn multiplications(&self) -> f64 {
-        let (rows, cols) = self.extents();
+        let (rows, cols) = self.dimensions();
         let all = rows as f64 * cols as f64;
         if self.below == Below::Zero {
             // Whole tiles on the diagonal.
@@ -138,20 +139,56 @@ fn terms<T: Scalar>(x: &Stored<'_, T>, op: Trans, tile: usize) -> impl Iterator<
     std::iter::once(first).chain(both.then_some(turned))
 }
 
-/// The other operand and the product on a device, in blocks of rows, and which blocks of the
-/// product have begun.
-struct Blocks<F, I> {
-    from: Vec<F>,
-    into: Vec<I>,
+/// Columns of the other operand and of the product on a device, in blocks of rows, and which blocks
+/// of the product have begun.
+struct Blocks<M> {
+    from: Vec<M>,
+    into: Vec<M>,
     begun: Vec<bool>,
 }
 
+impl<M> Default for Blocks<M> {
+    fn default() -> Self {
+        Blocks {
+            from: Vec::new(),
+            into: Vec::new(),
+            begun: Vec::new(),
+        }
+    }
+}
+
+impl<M> Blocks<M> {
+    /// Loads `y`, for a product that goes to `homes`.
+    fn new<'a, T: Scalar, D: Memory<T, Mat<'a> = M>>(
+        dev: &D,
+        y: MatRef<'a, T>,
+        homes: Vec<MatMut<'a, T>>,
+        tile: usize,
+    ) -> Result<Self> {
+        let begun = vec![false; homes.len()];
+        let from = ranges(y.nrows(), tile).map(|(first, rows)| dev.load(y.subrows(first, rows)));
+        Ok(Blocks {
+            from: from.collect::<Result<_>>()?,
+            into: homes
+                .into_iter()
+                .map(|home| dev.output(home))
+                .collect::<Result<_>>()?,
+            begun,
+        })
+    }
+
+    fn store<'a, T: Scalar, D: Memory<T, Mat<'a> = M>>(self, dev: &D) -> Result<()> {
+        drop(self.from);
+        self.into.into_iter().try_for_each(|block| dev.store(block))
+    }
+}
+
 /// Adds the terms of a tile; the number of operations.
-fn apply<'f, 'i, T: Scalar, D: AsyncCopy<T>>(
+fn apply<'m, T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
     terms: impl Iterator<Item = Term>,
     tile: &D::Mat<'_>,
-    blocks: &mut Blocks<D::Mat<'f>, D::Mat<'i>>,
+    blocks: &mut Blocks<D::Mat<'m>>,
 ) -> Result<f64> {
     let (rows, cols) = dev.shape(tile);
     let mut operations = 0.0;
@@ -185,7 +222,7 @@ pub fn multiply<T: Scalar, D: AsyncCopy<T>>(
     mut out: MatMut<'_, T>,
     budget: Budget,
 ) -> Result<Passes> {
-    let (rows, cols) = x.extents();
+    let (rows, cols) = x.dimensions();
     let (inner, outer) = match op {
         Trans::No => (cols, rows),
         Trans::Yes => (rows, cols),
@@ -203,64 +240,39 @@ pub fn multiply<T: Scalar, D: AsyncCopy<T>>(
             traffic: Traffic::default(),
             tile_bytes,
             chunks: 0,
-            room: Room { host: 0, device: 0 },
+            slots: StreamSlots::default(),
         });
     }
-    let (mut room, width) = room(dev, x, budget, (rows + cols, q))?;
+    let (mut slots, width) = stream_slots(dev, x, budget, (rows + cols, q))?;
     let chunks = q.div_ceil(width);
     if chunks == 1 {
-        // No tile comes twice.
-        room.host = room.host.min(AHEAD);
-        room.device = room.device.min(AHEAD);
+        // No tile is read twice.
+        slots.host = slots.host.min(AHEAD);
+        slots.device = slots.device.map(|count| count.min(AHEAD));
     }
     let tiles: Vec<usize> = (0..x.layout().tiles()).collect();
-    let slots = slots(dev, x, room)?;
-    let mut stream = Stream::new(dev, x, room, &slots)?;
+    let host = host_slots(dev, x, slots)?;
+    let mut stream = Stream::new(dev, x, slots, &host)?;
     let size = x.layout().tile();
-    if dev.is_host() {
-        let from = ranges(inner, size).map(|(first, rows)| dev.load(y.subrows(first, rows)));
-        let mut blocks = Blocks {
-            from: from.collect::<Result<_>>()?,
-            into: Vec::new(),
-            begun: vec![false; outer.div_ceil(size)],
-        };
-        let mut rest = out.as_mut();
-        for (_, rows) in ranges(outer, size) {
-            let (home, below) = rest.split_at_row_mut(rows);
-            blocks.into.push(dev.output(home)?);
-            rest = below;
-        }
-        stream.run(&tiles, |k, tile| {
-            apply(dev, terms(x, op, tiles[k]), tile, &mut blocks)
+    let mut homes = homes(out.as_mut(), width, size);
+    let mut blocks = Blocks::default();
+    let at_once = (AT_ONCE / tiles.len()).max(1);
+    for first in (0..chunks).step_by(at_once) {
+        let some = at_once.min(chunks - first);
+        stream.run(&tiles.repeat(some), |k, tile| {
+            let (chunk, k) = (first + k / tiles.len(), k % tiles.len());
+            if k == 0 {
+                let y = y.subcols(chunk * width, width.min(q - chunk * width));
+                blocks = Blocks::new(dev, y, std::mem::take(&mut homes[chunk]), size)?;
+            }
+            let operations = apply(dev, terms(x, op, tiles[k]), tile, &mut blocks)?;
+            if k + 1 == tiles.len() {
+                std::mem::take(&mut blocks).store(dev)?;
+            }
+            Ok(operations)
         })?;
-        blocks.into.into_iter().try_for_each(|c| dev.store(c))?;
-    } else {
-        let mut blocks = Blocks {
-            from: Vec::new(),
-            into: Vec::new(),
-            begun: vec![false; outer.div_ceil(size)],
-        };
-        let at_once = (AT_ONCE / tiles.len()).max(1);
-        for first in (0..chunks).step_by(at_once) {
-            let some = at_once.min(chunks - first);
-            stream.run(&tiles.repeat(some), |k, tile| {
-                let (chunk, k) = (first + k / tiles.len(), k % tiles.len());
-                let from = chunk * width;
-                let wide = width.min(q - from);
-                if k == 0 {
-                    bring(dev, y.subcols(from, wide), (outer, size), &mut blocks)?;
-                }
-                let operations = apply(dev, terms(x, op, tiles[k]), tile, &mut blocks)?;
-                if k + 1 == tiles.len() {
-                    let mut out = out.as_mut().subcols_mut(from, wide);
-                    for (block, (first, rows)) in blocks.into.iter().zip(ranges(outer, size)) {
-                        dev.read(block, out.as_mut().subrows_mut(first, rows))?;
-                    }
-                }
-                Ok(operations)
-            })?;
-        }
     }
+    drop((blocks, homes));
     if x.below == Below::Zero {
         pass_on(y, op, size, out);
     }
@@ -268,34 +280,8 @@ pub fn multiply<T: Scalar, D: AsyncCopy<T>>(
         traffic: stream.traffic(),
         tile_bytes,
         chunks,
-        room,
+        slots,
     })
-}
-
-/// Columns of the other operand to a device, where blocks of rows of the product begin anew.
-fn bring<T: Scalar, D: AsyncCopy<T>>(
-    dev: &D,
-    y: MatRef<'_, T>,
-    (outer, size): (usize, usize),
-    blocks: &mut Blocks<D::Mat<'static>, D::Mat<'static>>,
-) -> Result<()> {
-    blocks.begun.fill(false);
-    let wide = y.ncols();
-    if blocks.from.first().map(|block| dev.shape(block).1) != Some(wide) {
-        blocks.from.clear();
-        blocks.into.clear();
-        for (_, rows) in ranges(outer, size) {
-            blocks.into.push(dev.zeros(rows, wide)?);
-        }
-    }
-    for (k, (first, rows)) in ranges(y.nrows(), size).enumerate() {
-        let from = y.subrows(first, rows);
-        match blocks.from.get_mut(k) {
-            Some(block) => dev.refill(from, Part::All, block)?,
-            None => blocks.from.push(dev.load_temporary(from, Part::All)?),
-        }
-    }
-    Ok(())
 }
 
 /// What tiles of zeros that are not stored make of NaN and infinite numbers: a row of an upper

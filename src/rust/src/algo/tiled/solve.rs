@@ -1,23 +1,24 @@
-//! Triangular systems with a Cholesky factor in a file of tiles: its tiles pass by while the
+//! Triangular systems with a Cholesky factor in a file of tiles, which is read in order while the
 //! right-hand sides stay in memory.
 //!
 //! As soon as a block of rows of the solution is known its part is subtracted from all others, so
-//! that each tile is used once. On a device of its own memory as many columns of the right-hand
-//! sides as fit stay there, and the tiles pass by once for each such chunk.
+//! that each tile is used once. The right-hand sides are cut into chunks of as many columns as fit
+//! in the device's memory. All tiles are read once for each chunk; a device that computes in host
+//! memory has one chunk.
 
 use faer::{MatMut, MatRef};
 
 use crate::algo::tiled::engine::room::Traffic;
 use crate::algo::tiled::factor::Factor;
-use crate::algo::tiled::memory::{room, Budget, Room};
+use crate::algo::tiled::memory::{stream_slots, Budget, StreamSlots};
 use crate::algo::tiled::source::Passing;
-use crate::algo::tiled::stream::{slots, Stream, AT_ONCE};
+use crate::algo::tiled::stream::{host_slots, Stream, AT_ONCE};
 use crate::base::error::Result;
 use crate::base::matrix::{Diag, Part, Side, Trans, Uplo};
 use crate::base::scalar::Scalar;
 use crate::device::async_copy::AsyncCopy;
 
-/// What is solved, for the factor R.
+/// The system to be solved, for the factor R.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum System {
     /// `R X = B`
@@ -38,7 +39,7 @@ impl System {
     }
 }
 
-/// What was done.
+/// How a stream of tiles was carried out.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Passes {
     /// Tiles that were copied, and the bytes of one.
@@ -46,20 +47,20 @@ pub struct Passes {
     pub tile_bytes: u64,
     /// Chunks of columns.
     pub chunks: usize,
-    /// Tiles that memory had room for.
-    pub room: Room,
+    /// The slots for tiles.
+    pub slots: StreamSlots,
 }
 
-/// What is done with a tile: the block of rows `known` is divided by the one on the diagonal, and
-/// subtracted from the block `target` by means of another.
+/// A step with one tile. A tile on the diagonal solves for the block of rows `known`. Another one
+/// subtracts the part of `known` from the block `target`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Task {
+pub(crate) struct SolveStep {
     pub(crate) forward: bool,
     pub(crate) known: usize,
     pub(crate) target: usize,
 }
 
-impl Task {
+impl SolveStep {
     /// The tile's block row and block column.
     pub(crate) fn at(self) -> (usize, usize) {
         (self.known.min(self.target), self.known.max(self.target))
@@ -67,9 +68,9 @@ impl Task {
 }
 
 /// The steps down from block row `first`: each divides, then subtracts from all below.
-pub(crate) fn down(first: usize, count: usize) -> impl Iterator<Item = Task> {
+pub(crate) fn down(first: usize, count: usize) -> impl Iterator<Item = SolveStep> {
     (first..count).flat_map(move |known| {
-        (known..count).map(move |target| Task {
+        (known..count).map(move |target| SolveStep {
             forward: true,
             known,
             target,
@@ -77,10 +78,10 @@ pub(crate) fn down(first: usize, count: usize) -> impl Iterator<Item = Task> {
     })
 }
 
-/// The steps up, where what comes first on the way up is what came last on the way down.
-fn up(count: usize) -> impl Iterator<Item = Task> {
+/// The steps up. They begin with the tiles with which the steps down end.
+fn up(count: usize) -> impl Iterator<Item = SolveStep> {
     (0..count).rev().flat_map(|known| {
-        (0..=known).rev().map(move |target| Task {
+        (0..=known).rev().map(move |target| SolveStep {
             forward: false,
             known,
             target,
@@ -88,7 +89,7 @@ fn up(count: usize) -> impl Iterator<Item = Task> {
     })
 }
 
-fn tasks(system: System, count: usize) -> Vec<Task> {
+fn steps(system: System, count: usize) -> Vec<SolveStep> {
     match system {
         System::Backward => up(count).collect(),
         System::Forward => down(0, count).collect(),
@@ -97,24 +98,24 @@ fn tasks(system: System, count: usize) -> Vec<Task> {
 }
 
 /// `R'` of the tile, or R.
-pub(crate) fn side(task: Task) -> Trans {
-    if task.forward {
+pub(crate) fn side(step: SolveStep) -> Trans {
+    if step.forward {
         Trans::Yes
     } else {
         Trans::No
     }
 }
 
-/// One task on the blocks of rows; the number of operations.
+/// One step on the blocks of rows. Returns its number of operations.
 fn apply<T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
-    task: Task,
+    step: SolveStep,
     tile: &D::Mat<'_>,
     blocks: &mut [D::Mat<'_>],
 ) -> Result<f64> {
-    let trans = side(task);
+    let trans = side(step);
     let (rows, cols) = dev.shape(tile);
-    let Task { known, target, .. } = task;
+    let SolveStep { known, target, .. } = step;
     let q = dev.shape(&blocks[known]).1;
     if known == target {
         let (left, upper) = (Side::Left, Uplo::Upper);
@@ -149,102 +150,66 @@ pub fn solve<T: Scalar, D: AsyncCopy<T>>(
             traffic: Traffic::default(),
             tile_bytes,
             chunks: 0,
-            room: Room { host: 0, device: 0 },
+            slots: StreamSlots::default(),
         });
     }
-    let (room, width) = room(dev, factor, budget, (factor.order(), q))?;
-    let tasks = tasks(system, factor.count());
-    let tiles = tasks.iter().map(|t| factor.index(t.at().0, t.at().1));
+    let (slots, width) = stream_slots(dev, factor, budget, (factor.order(), q))?;
+    let steps = steps(system, factor.count());
+    let tiles = steps.iter().map(|t| factor.index(t.at().0, t.at().1));
     let tiles: Vec<usize> = tiles.collect::<Result<_>>()?;
-    let slots = slots(dev, factor, room)?;
-    let mut stream = Stream::new(dev, factor, room, &slots)?;
+    let host = host_slots(dev, factor, slots)?;
+    let mut stream = Stream::new(dev, factor, slots, &host)?;
     let b = b.get(..factor.order(), ..);
-    if dev.is_host() {
-        let mut blocks = Vec::with_capacity(factor.count());
-        let mut rest = out;
-        for k in 0..factor.count() {
-            let (home, below) = rest.split_at_row_mut(factor.extent(k));
-            let from = b.subrows(k * factor.tile(), factor.extent(k));
-            blocks.push(dev.load_into(from, Part::All, home)?);
-            rest = below;
-        }
-        stream.run(&tiles, |x, tile| apply(dev, tasks[x], tile, &mut blocks))?;
-        blocks.into_iter().try_for_each(|block| dev.store(block))?;
-    } else {
-        let mut chunks = Chunks {
-            dev,
-            factor,
-            width,
-            b,
-            out,
-            blocks: Vec::new(),
-        };
-        let count = q.div_ceil(width);
-        let at_once = (AT_ONCE / tiles.len()).max(1);
-        for first in (0..count).step_by(at_once) {
-            let some = at_once.min(count - first);
-            stream.run(&tiles.repeat(some), |x, tile| {
-                let (chunk, x) = (first + x / tasks.len(), x % tasks.len());
-                if x == 0 {
-                    chunks.bring(chunk)?;
+    let count = q.div_ceil(width);
+    let mut homes = homes(out, width, factor.tile());
+    let mut blocks = Vec::with_capacity(factor.count());
+    let at_once = (AT_ONCE / tiles.len()).max(1);
+    for first in (0..count).step_by(at_once) {
+        let some = at_once.min(count - first);
+        stream.run(&tiles.repeat(some), |x, tile| {
+            let (chunk, x) = (first + x / steps.len(), x % steps.len());
+            if x == 0 {
+                let cols = b.subcols(chunk * width, width.min(q - chunk * width));
+                for (k, home) in std::mem::take(&mut homes[chunk]).into_iter().enumerate() {
+                    let rows = cols.subrows(k * factor.tile(), factor.extent(k));
+                    blocks.push(dev.load_into(rows, Part::All, home)?);
                 }
-                let operations = apply(dev, tasks[x], tile, &mut chunks.blocks)?;
-                if x + 1 == tasks.len() {
-                    chunks.fetch(chunk)?;
-                }
-                Ok(operations)
-            })?;
-        }
+            }
+            let operations = apply(dev, steps[x], tile, &mut blocks)?;
+            if x + 1 == steps.len() {
+                blocks.drain(..).try_for_each(|block| dev.store(block))?;
+            }
+            Ok(operations)
+        })?;
     }
     Ok(Passes {
         traffic: stream.traffic(),
         tile_bytes,
-        chunks: q.div_ceil(width),
-        room,
+        chunks: count,
+        slots,
     })
 }
 
-/// Right-hand sides on their way to a device and back.
-struct Chunks<'c, T: Scalar, D: AsyncCopy<T>> {
-    dev: &'c D,
-    factor: &'c Factor<'c, T>,
+/// The parts of a result: for each chunk of so many columns its blocks of rows, of `tile` rows each.
+pub(crate) fn homes<T: Scalar>(
+    out: MatMut<'_, T>,
     width: usize,
-    b: MatRef<'c, T>,
-    out: MatMut<'c, T>,
-    /// The blocks of rows of the chunk that is there.
-    blocks: Vec<D::Mat<'static>>,
-}
-
-impl<T: Scalar, D: AsyncCopy<T>> Chunks<'_, T, D> {
-    /// The first column of a chunk, and how many it has.
-    fn columns(&self, chunk: usize) -> (usize, usize) {
-        let first = chunk * self.width;
-        (first, self.width.min(self.b.ncols() - first))
-    }
-
-    fn bring(&mut self, chunk: usize) -> Result<()> {
-        let (first, cols) = self.columns(chunk);
-        if self.blocks.first().map(|b| self.dev.shape(b).1) != Some(cols) {
-            self.blocks.clear();
+    tile: usize,
+) -> Vec<Vec<MatMut<'_, T>>> {
+    let mut chunks = Vec::new();
+    let mut right = out;
+    while right.ncols() > 0 {
+        let cols = width.min(right.ncols());
+        let (mut below, rest) = right.split_at_col_mut(cols);
+        let mut blocks = Vec::new();
+        while below.nrows() > 0 {
+            let rows = tile.min(below.nrows());
+            let (block, rest) = below.split_at_row_mut(rows);
+            blocks.push(block);
+            below = rest;
         }
-        for k in 0..self.factor.count() {
-            let (row, rows) = (k * self.factor.tile(), self.factor.extent(k));
-            let from = self.b.submatrix(row, first, rows, cols);
-            match self.blocks.get_mut(k) {
-                Some(block) => self.dev.refill(from, Part::All, block)?,
-                None => self.blocks.push(self.dev.load_temporary(from, Part::All)?),
-            }
-        }
-        Ok(())
+        chunks.push(blocks);
+        right = rest;
     }
-
-    fn fetch(&mut self, chunk: usize) -> Result<()> {
-        let (first, cols) = self.columns(chunk);
-        for (k, block) in self.blocks.iter().enumerate() {
-            let (row, rows) = (k * self.factor.tile(), self.factor.extent(k));
-            let to = self.out.as_mut().submatrix_mut(row, first, rows, cols);
-            self.dev.read(block, to)?;
-        }
-        Ok(())
-    }
+    chunks
 }

@@ -1,25 +1,26 @@
-//! Tiles of a matrix that pass by: a list of them, of which each is looked at in its turn.
+//! A list of tiles that are read in turn.
 //!
-//! Threads load them ahead, as far as there is room, and on a device of its own memory they are
-//! copied ahead, too. What lies where is [`plan`]ned for the whole list, so that a tile that stands
-//! in it more than once stays where there is room.
+//! Threads load tiles ahead, as far as there are slots. A device with its own memory gets copies
+//! ahead as well. The slots are [`plan`]ned for the whole list, so that a tile that is used again
+//! stays while there are slots.
 
-use std::marker::PhantomData;
 use std::rc::Rc;
 use std::time::Duration;
 
 use faer::MatRef;
 
-use crate::algo::tiled::engine::queue::Queue;
+use crate::algo::tiled::engine::device_slot::DeviceSlot;
+use crate::algo::tiled::engine::queue::{Drained, Queue};
 use crate::algo::tiled::engine::room::Traffic;
 use crate::algo::tiled::engine::slots::HostSlots;
-use crate::algo::tiled::memory::Room;
+use crate::algo::tiled::memory::StreamSlots;
 use crate::algo::tiled::source::Passing;
 use crate::base::error::Result;
 use crate::base::interrupt;
 use crate::base::matrix::Block;
 use crate::base::scalar::Scalar;
 use crate::device::async_copy::AsyncCopy;
+use crate::device::memory::Memory;
 use crate::tiles::memory::Slots;
 use crate::tiles::plan::{plan, Op, Plan, Request, Use, LEAST_SLOTS};
 use crate::tiles::plan_executor::PlanExecutor;
@@ -33,37 +34,34 @@ pub(crate) const AHEAD: usize = 4 * THREADS;
 /// Tiles in a list for which a plan is made at once: its memory is some hundred bytes for each.
 pub(crate) const AT_ONCE: usize = 200_000;
 
-/// A tile's place in the device's memory.
-struct Place<M, K> {
-    matrix: M,
-    /// The end of what was computed with it last.
-    used: Rc<K>,
-    /// The copy that fills it, not yet waited for by what is computed.
-    arriving: Option<Rc<K>>,
-}
-
-/// Memory that tiles pass through, on a device.
+/// Memory for a stream of tiles.
 pub(super) struct Stream<'a, T: Scalar, D: AsyncCopy<T>, S> {
     dev: &'a D,
     matrix: &'a S,
-    room: Room,
-    slots: &'a Slots<T>,
-    /// None where tiles are computed with in host memory.
-    places: Vec<Place<D::Mat<'static>, D::Mark>>,
-    /// On a device, the parts of tiles that are of the matrix where these are not whole tiles.
-    edges: Vec<D::Mat<'static>>,
+    host: (usize, &'a Slots<T>),
+    /// `None` for a device that computes with tiles in host memory.
+    copies: Option<Copies<D::Mat<'static>, D::Mark>>,
     traffic: Traffic,
 }
 
+/// Device memory for copies of tiles.
+struct Copies<M, K> {
+    slots: Vec<DeviceSlot<M, K>>,
+    /// How many the plan uses.
+    planned: usize,
+    /// Matrices for the tiles at the edges, without their padding.
+    edges: Vec<M>,
+}
+
 /// Host memory for a stream.
-pub(crate) fn slots<'a, T: Scalar, D: AsyncCopy<T>>(
+pub(crate) fn host_slots<'a, T: Scalar, D: AsyncCopy<T>>(
     dev: &'a D,
     matrix: &impl Passing<T>,
-    room: Room,
+    slots: StreamSlots,
 ) -> Result<HostSlots<'a, T, D>> {
     HostSlots::new(
         dev,
-        room.host.max(LEAST_SLOTS),
+        slots.host.max(LEAST_SLOTS),
         &Strips::whole(*matrix.layout()),
         4 * THREADS,
     )
@@ -77,32 +75,18 @@ fn look_at(tile: usize) -> Request {
 }
 
 impl<'a, T: Scalar, D: AsyncCopy<T>, S: Passing<T>> Stream<'a, T, D, S> {
-    pub(crate) fn new(dev: &'a D, matrix: &'a S, room: Room, slots: &'a Slots<T>) -> Result<Self> {
-        let (mut places, mut edges) = (Vec::new(), Vec::new());
-        if !dev.is_host() {
-            let n = matrix.layout().tile();
-            for _ in 0..room.device.max(LEAST_SLOTS) {
-                interrupt::poll()?;
-                let place = dev.zeros(n, n)?;
-                // Copies to it come after its making.
-                let used = Rc::new(dev.mark()?);
-                places.push(Place {
-                    matrix: place,
-                    used,
-                    arriving: None,
-                });
-            }
-            for (rows, cols) in matrix.edges() {
-                edges.push(dev.zeros(rows, cols)?);
-            }
-        }
+    pub(crate) fn new(
+        dev: &'a D,
+        matrix: &'a S,
+        slots: StreamSlots,
+        host: &'a Slots<T>,
+    ) -> Result<Self> {
+        let copies = slots.device.map(|count| Copies::new(dev, matrix, count));
         Ok(Stream {
             dev,
             matrix,
-            room,
-            slots,
-            places,
-            edges,
+            host: (slots.host, host),
+            copies: copies.transpose()?,
             traffic: Traffic::default(),
         })
     }
@@ -112,45 +96,41 @@ impl<'a, T: Scalar, D: AsyncCopy<T>, S: Passing<T>> Stream<'a, T, D, S> {
         self.traffic
     }
 
-    /// Goes through the list. `step` is given each place in it and the tile, without what fills it
-    /// up at the edges; its answer is how many operations that was.
+    /// Goes through the list. `step` gets each position in it and the tile without padding, and
+    /// returns its number of operations.
     pub(crate) fn run(
         &mut self,
         tiles: &[usize],
         step: impl FnMut(usize, &D::Mat<'_>) -> Result<f64>,
     ) -> Result<()> {
-        let own: Vec<Request> = tiles.iter().map(|tile| look_at(*tile)).collect();
-        let done = if self.dev.is_host() {
-            let host = plan(&own, self.room.host)?;
-            self.traffic.loaded += host.loads;
-            let line = PlanExecutor::new(&host, &own, self.slots, self.matrix, 1);
-            line.run(THREADS, Vec::new(), Vec::new(), || {
-                self.in_host(&host, tiles, &line, step)
-            })
-        } else {
-            let device = plan(&own, self.room.device)?;
-            let asked = device.ops.iter().map(|op| match op {
-                Op::Load { tile, .. } => look_at(*tile),
-                _ => Request {
-                    tiles: Vec::new(),
-                    store: false,
-                },
-            });
-            let asked: Vec<Request> = asked.collect();
-            let host = plan(&asked, self.room.host)?;
-            self.traffic.loaded += host.loads;
-            self.traffic.sent += device.loads;
-            let line = PlanExecutor::new(&host, &asked, self.slots, self.matrix, 1);
-            line.run(THREADS, Vec::new(), Vec::new(), || {
-                // Nothing is copied any more when the threads end, after a panic, too.
-                let _drained = Drained::<T, D>(self.dev, PhantomData);
-                self.on_device(&host, &device, tiles, &line, step)
-            })
+        let done = match self.copies.take() {
+            None => self.in_place(tiles, step),
+            Some(mut copies) => {
+                let done = self.by_copies(&mut copies, tiles, step);
+                self.copies = Some(copies);
+                done
+            }
         };
         done.map_err(|e| self.matrix.told(e))
     }
 
-    fn in_host(
+    /// On a device that computes with tiles in host memory.
+    fn in_place(
+        &mut self,
+        tiles: &[usize],
+        step: impl FnMut(usize, &D::Mat<'_>) -> Result<f64>,
+    ) -> Result<()> {
+        let requests: Vec<Request> = tiles.iter().map(|tile| look_at(*tile)).collect();
+        let (count, slots) = self.host;
+        let host = plan(&requests, count)?;
+        self.traffic.loaded += host.loads;
+        let line = PlanExecutor::new(&host, &requests, slots, self.matrix, 1);
+        line.run(THREADS, Vec::new(), Vec::new(), || {
+            self.compute_in_place(&host, tiles, &line, step)
+        })
+    }
+
+    fn compute_in_place(
         &self,
         host: &Plan,
         tiles: &[usize],
@@ -174,7 +154,7 @@ impl<'a, T: Scalar, D: AsyncCopy<T>, S: Passing<T>> Stream<'a, T, D, S> {
             let (rows, cols) = self.matrix.part(i, j);
             // SAFETY: the tile's memory, which others only look at until the step is finished.
             let view = unsafe {
-                MatRef::<T>::from_raw_parts(self.slots.address(slots[0]), rows, cols, 1, n)
+                MatRef::<T>::from_raw_parts(self.host.1.address(slots[0]), rows, cols, 1, n)
             };
             step(*request, &self.dev.load(view)?)?;
             line.finish(x);
@@ -182,10 +162,36 @@ impl<'a, T: Scalar, D: AsyncCopy<T>, S: Passing<T>> Stream<'a, T, D, S> {
         Ok(())
     }
 
-    fn on_device(
+    /// On a device that has copies of tiles in its own memory.
+    fn by_copies(
         &mut self,
-        host: &Plan,
-        device: &Plan,
+        copies: &mut Copies<D::Mat<'static>, D::Mark>,
+        tiles: &[usize],
+        step: impl FnMut(usize, &D::Mat<'_>) -> Result<f64>,
+    ) -> Result<()> {
+        let requests: Vec<Request> = tiles.iter().map(|tile| look_at(*tile)).collect();
+        let device = plan(&requests, copies.planned)?;
+        let asked = device.ops.iter().map(|op| match op {
+            Op::Load { tile, .. } => look_at(*tile),
+            _ => Request::none(),
+        });
+        let asked: Vec<Request> = asked.collect();
+        let (count, slots) = self.host;
+        let host = plan(&asked, count)?;
+        self.traffic.loaded += host.loads;
+        self.traffic.sent += device.loads;
+        let line = PlanExecutor::new(&host, &asked, slots, self.matrix, 1);
+        line.run(THREADS, Vec::new(), Vec::new(), || {
+            // No copy is in flight when the threads end, after a panic either.
+            let _drained = Drained::<T, D>::new(self.dev);
+            self.compute_by_copies(copies, (&host, &device), tiles, &line, step)
+        })
+    }
+
+    fn compute_by_copies(
+        &self,
+        copies: &mut Copies<D::Mat<'static>, D::Mark>,
+        (host, device): (&Plan, &Plan),
         tiles: &[usize],
         line: &PlanExecutor<'_, T, S>,
         mut step: impl FnMut(usize, &D::Mat<'_>) -> Result<f64>,
@@ -204,39 +210,32 @@ impl<'a, T: Scalar, D: AsyncCopy<T>, S: Passing<T>> Stream<'a, T, D, S> {
             queue.await_step(x)?;
             match &device.ops[*request] {
                 Op::Load { slot, .. } => {
-                    let place = &mut self.places[*slot];
+                    let from = self.host.1.address(homes[0]);
                     // SAFETY: both have a tile; the host's slot is not filled again before this
                     // step is finished, nor the device's before the copy is waited for.
-                    let mark = unsafe {
-                        dev.send(
-                            self.slots.address(homes[0]),
-                            &mut place.matrix,
-                            0..entries,
-                            &[&place.used],
-                        )
-                    }?;
-                    let mark = Rc::new(mark);
-                    place.arriving = Some(mark.clone());
+                    let mark = copies.slots[*slot]
+                        .fill(|to, after| unsafe { dev.send(from, to, 0..entries, after) })?;
                     queue.copies(x, mark);
                 }
                 Op::Run { request, slots } => {
-                    let place = &mut self.places[slots[0]];
-                    if let Some(mark) = place.arriving.take() {
+                    let slot = &mut copies.slots[slots[0]];
+                    if let Some(mark) = slot.arriving() {
                         dev.follow(&mark)?;
                     }
                     let (i, j) = self.matrix.layout().position(tiles[*request]);
                     let (rows, cols) = self.matrix.part(i, j);
-                    let mut edges = self.edges.iter_mut();
+                    let mut edges = copies.edges.iter_mut();
                     let operations = match edges.find(|edge| dev.shape(edge) == (rows, cols)) {
-                        None => step(*request, &place.matrix)?,
+                        None => step(*request, &slot.matrix)?,
                         Some(edge) => {
                             let part = Block::leading(rows, cols);
-                            dev.copy_block(&place.matrix, part, edge, (0, 0))?;
+                            dev.copy_block(&slot.matrix, part, edge, (0, 0))?;
                             step(*request, edge)?
                         }
                     };
-                    place.used = Rc::new(dev.mark()?);
-                    queue.computes(place.used.clone(), operations);
+                    let used = Rc::new(dev.mark()?);
+                    slot.used(used.clone());
+                    queue.computes(used, operations);
                     line.finish(x);
                     queue.await_some()?;
                 }
@@ -247,11 +246,27 @@ impl<'a, T: Scalar, D: AsyncCopy<T>, S: Passing<T>> Stream<'a, T, D, S> {
     }
 }
 
-/// Waits for the device when it is dropped.
-struct Drained<'a, T: Scalar, D: AsyncCopy<T>>(&'a D, PhantomData<T>);
-
-impl<T: Scalar, D: AsyncCopy<T>> Drop for Drained<'_, T, D> {
-    fn drop(&mut self) {
-        self.0.drain();
+impl<M, K> Copies<M, K> {
+    fn new<T, D, S>(dev: &D, matrix: &S, planned: usize) -> Result<Self>
+    where
+        T: Scalar,
+        D: AsyncCopy<T, Mark = K> + Memory<T, Mat<'static> = M>,
+        S: Passing<T>,
+    {
+        let n = matrix.layout().tile();
+        let mut slots = Vec::new();
+        for _ in 0..planned.max(LEAST_SLOTS) {
+            interrupt::poll()?;
+            let matrix = dev.zeros(n, n)?;
+            // Copies to it come after its making.
+            slots.push(DeviceSlot::new(matrix, Rc::new(dev.mark()?)));
+        }
+        let edges = matrix.edges().into_iter();
+        let edges = edges.map(|(rows, cols)| dev.zeros(rows, cols));
+        Ok(Copies {
+            slots,
+            planned,
+            edges: edges.collect::<Result<_>>()?,
+        })
     }
 }

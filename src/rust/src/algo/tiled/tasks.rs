@@ -48,12 +48,12 @@ impl<T: Scalar> FileTask<T> for Product<'_, T> {
     }
 
     fn is_large(&self) -> bool {
-        let (rows, cols) = self.x.extents();
+        let (rows, cols) = self.x.dimensions();
         suits_file(rows.min(cols), self.ydim.1)
     }
 
     fn dimensions(&self) -> (Operands, usize) {
-        let x = self.op.shape(self.x.extents());
+        let x = self.op.shape(self.x.dimensions());
         (Operands::Product(x, self.ydim), self.tile)
     }
 

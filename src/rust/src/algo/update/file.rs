@@ -119,7 +119,7 @@ fn cut<T: Scalar>(factor: &TileFile<T>) -> (Cut, usize) {
 }
 
 /// Slots for panels and threads for tiles in so many bytes.
-fn means<T: Scalar>(factor: &TileFile<T>, bytes: u64, on_device: usize) -> Result<Means> {
+fn means<T: Scalar>(factor: &TileFile<T>, bytes: u64, on_device: Option<usize>) -> Result<Means> {
     let least = least_memory(factor)?;
     if bytes < least {
         return Err(too_few("host_memory", bytes, least));
@@ -156,11 +156,10 @@ pub fn update<T: Scalar, D: AsyncCopy<T>>(
     let factor = Factor::new(from, n)?;
     check_shapes((n, from.layout().cols()), v.shape())?;
     check_columns(v, "v")?;
-    let on_device = if dev.is_host() {
-        0
-    } else {
-        by_panels::on_device::<T>(cut(from).0, k, budget.device, "gpu_memory")?
-    };
+    let on_device = dev.own_memory(budget.device);
+    let on_device =
+        on_device.map(|bytes| by_panels::on_device::<T>(cut(from).0, k, bytes, "gpu_memory"));
+    let on_device = on_device.transpose()?;
     let means = means(from, budget.host, on_device)?;
     let margin = match change {
         Change::Up => 1.0,

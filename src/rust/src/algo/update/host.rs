@@ -216,7 +216,7 @@ fn means<T: Scalar>(n: usize, k: usize, memory: u64, abreast: Option<usize>) -> 
         cut,
         slots: SLOTS,
         threads: (wanted() / 2).clamp(1, COPIERS),
-        on_device: by_panels::on_device::<T>(cut, k, memory, argument)?,
+        on_device: Some(by_panels::on_device::<T>(cut, k, memory, argument)?),
     })
 }
 

@@ -1,15 +1,15 @@
-//! Updates of Cholesky factors that no device has as a whole: panels of columns pass by, each once,
-//! from left to right.
+//! Updates of Cholesky factors that are larger than a device's memory, panel of columns by panel,
+//! once from left to right.
 //!
 //! A panel needs its rows of V and the reflections of the rows above it, O(n k) numbers in all, and
 //! nothing of the panels before it.
 
 use std::collections::VecDeque;
-use std::marker::PhantomData;
 use std::time::Duration;
 
 use faer::{ColRef, MatMut, MatRef};
 
+use crate::algo::tiled::engine::queue::Drained;
 use crate::algo::tiled::factor::Factor;
 use crate::algo::tiled::memory::{too_few, Budget};
 use crate::algo::tiled::solve::{solve, System};
@@ -25,19 +25,20 @@ use crate::cost::footprint::SLACK;
 use crate::cost::plan::call::{take_way, Way};
 use crate::device::async_copy::AsyncCopy;
 
-/// Panels on a device of its own memory: one comes, one is computed with, one goes.
+/// Panels in a device's memory: one is uploaded, one is computed with, one is downloaded.
 pub(super) const ON_DEVICE: usize = 3;
 const LEAST_ON_DEVICE: usize = 2;
 
-/// What is needed to carry out a change.
+/// The resources of an update.
 pub(crate) struct Means {
     pub(crate) cut: Cut,
     /// Slots of host memory for panels.
     pub(crate) slots: usize,
     /// Threads that load, and as many that store.
     pub(crate) threads: usize,
-    /// Panels that a device of its own memory has at once.
-    pub(crate) on_device: usize,
+    /// Panels in the device's memory at once. `None` for a device that computes with panels in host
+    /// memory.
+    pub(crate) on_device: Option<usize>,
 }
 
 /// How many panels fit into so many bytes of a device's memory; an error of `argument` where that
@@ -48,7 +49,7 @@ pub(crate) fn on_device<T: Scalar>(
     bytes: u64,
     argument: &'static str,
 ) -> Result<usize> {
-    // V and what is made of it, and the reflections.
+    // V and its copies, and the reflections.
     let lines = 8 * k as u64 * cut.n as u64 * size_of::<T>() as u64;
     let beside = lines.saturating_add(SLACK as u64 / 4);
     let each = cut.bytes::<T>().max(1);
@@ -60,8 +61,8 @@ pub(crate) fn on_device<T: Scalar>(
     Ok(count.min(ON_DEVICE))
 }
 
-/// Changes the factor that comes in pieces to that which goes in pieces; its diagonal is positive.
-/// After an error nothing of that is of use.
+/// Updates the factor that is loaded in pieces, with a positive diagonal in the result, which is
+/// stored in pieces. After an error the stored pieces are no factor.
 pub(crate) fn change<T, D, P>(
     dev: &D,
     change: Change,
@@ -101,17 +102,14 @@ where
         progress::advance(4.0 * k as f64 * entries);
         Ok(())
     };
-    window.run(pieces, means.threads, || {
-        if dev.is_host() {
-            in_host(dev, cut, &window, step)
-        } else {
-            on_its_own(dev, cut, &window, means.on_device, step)
-        }
+    window.run(pieces, means.threads, || match means.on_device {
+        None => in_place(dev, cut, &window, step),
+        Some(most) => by_copies(dev, cut, &window, most, step),
     })
 }
 
-/// In the slots themselves.
-fn in_host<T: Scalar, D: AsyncCopy<T>>(
+/// On a device that computes with panels in the slots.
+fn in_place<T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
     cut: Cut,
     window: &Window<'_, T>,
@@ -136,8 +134,8 @@ fn in_host<T: Scalar, D: AsyncCopy<T>>(
     Ok(())
 }
 
-/// A panel on a device, on its way to it or back until the mark is past.
-struct Copied<M, K> {
+/// A panel on a device. The copy to it or back is in flight until the mark is past.
+struct PanelCopy<M, K> {
     number: usize,
     matrix: M,
     mark: K,
@@ -145,9 +143,9 @@ struct Copied<M, K> {
     so_far: progress::ProgressMark,
 }
 
-impl<M, K> Copied<M, K> {
+impl<M, K> PanelCopy<M, K> {
     fn new(number: usize, matrix: M, mark: K) -> Self {
-        Copied {
+        PanelCopy {
             number,
             matrix,
             mark,
@@ -156,18 +154,18 @@ impl<M, K> Copied<M, K> {
     }
 }
 
-/// In a device's memory, where panels come and go beside what is computed.
-fn on_its_own<T: Scalar, D: AsyncCopy<T>>(
+/// On a device that has copies of panels in its own memory.
+fn by_copies<T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
     cut: Cut,
     window: &Window<'_, T>,
     most: usize,
     mut step: impl FnMut(usize, &mut D::Mat<'_>) -> Result<()>,
 ) -> Result<()> {
-    let mut coming: VecDeque<Copied<_, _>> = VecDeque::new();
-    let mut going: VecDeque<Copied<_, _>> = VecDeque::new();
+    let mut coming: VecDeque<PanelCopy<_, _>> = VecDeque::new();
+    let mut going: VecDeque<PanelCopy<_, _>> = VecDeque::new();
     // Dropped before the matrices.
-    let _drained = Drained::<T, D>(dev, PhantomData);
+    let _drained = Drained::<T, D>::new(dev);
     let (count, mut next) = (cut.panels(), 0);
     loop {
         interrupt::poll()?;
@@ -187,7 +185,7 @@ fn on_its_own<T: Scalar, D: AsyncCopy<T>>(
             // panel has gone back; the matrix stays until then.
             let mark =
                 unsafe { dev.send(window.address(next), &mut matrix, 0..rows * cols, &[&made]) }?;
-            coming.push_back(Copied::new(next, matrix, mark));
+            coming.push_back(PanelCopy::new(next, matrix, mark));
             next += 1;
             // Whether the one after it can come, before this one keeps the device busy.
             if next < count && coming.len() + going.len() < most && window.has(next)? {
@@ -203,7 +201,7 @@ fn on_its_own<T: Scalar, D: AsyncCopy<T>>(
             // SAFETY: as above; the panel has come.
             let mark =
                 unsafe { dev.fetch(&mut matrix, 0..rows * cols, window.address(p), &[&done]) }?;
-            going.push_back(Copied::new(p, matrix, mark));
+            going.push_back(PanelCopy::new(p, matrix, mark));
         } else if next == count && going.is_empty() {
             return Ok(());
         } else {
@@ -214,24 +212,14 @@ fn on_its_own<T: Scalar, D: AsyncCopy<T>>(
     }
 }
 
-/// Waits for the device when it is dropped.
-struct Drained<'a, T: Scalar, D: AsyncCopy<T>>(&'a D, PhantomData<T>);
-
-impl<T: Scalar, D: AsyncCopy<T>> Drop for Drained<'_, T, D> {
-    fn drop(&mut self) {
-        self.0.drain();
-    }
-}
-
 /// An error unless these numbers of a factor are finite.
 pub(super) fn check_finite<T: Scalar>(entries: &[T]) -> Result<()> {
     check_column(ColRef::from_slice(entries), "r")
 }
 
-/// How far `R'R - V V'` is from having no factor, as of [`cholesky_update`](super::factor), by one
-/// more pass over the factor. `check` fails where that is not finite: it is asked where there is no
-/// other one, since what is not finite goes unnoticed otherwise, or is met when the factor is
-/// changed.
+/// The margin of the downdate `R'R - V V'`, as of [`cholesky_update`](super::factor), by one more
+/// pass over the factor. If there is no downdated factor `check` looks for entries of R that are not
+/// finite, which would be the reason. Otherwise the update itself finds them.
 pub(crate) fn margin<T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
     factor: &Factor<'_, T>,

@@ -22,15 +22,14 @@ impl<T: Scalar> AsyncCopy<T> for Apart<T> {
     fn in_place<'a>(&self, _: MatMut<'a, T>) -> Result<Away<'a, T>> {
         unimplemented!()
     }
-    fn pin(&self, memory: Pages) -> Result<Pages> {
-        Ok(memory)
+    fn pages(&self, count: usize, bytes: usize, _: usize) -> Result<Vec<Pages>> {
+        (0..count).map(|_| Pages::new(bytes)).collect()
     }
+
     unsafe fn keep(&self, _: Pages) {
         assert!(self.copies.borrow().is_empty());
     }
-    fn kept(&self, _: usize) -> Option<Pages> {
-        None
-    }
+
     fn mark(&self) -> Result<usize> {
         Ok(0)
     }

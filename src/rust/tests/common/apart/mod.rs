@@ -28,13 +28,15 @@ use cudafactor::device::memory::Memory;
 use cudafactor::device::streamed::Streamed;
 use cudafactor::device::update::FactorUpdate;
 use cudafactor::tiles::buffer::Pages;
-use faer::{MatMut, MatRef};
+use faer::{Mat, MatMut, MatRef};
 
 type Inner<'a, T> = <CpuDevice as Memory<T>>::Mat<'a>;
 
 pub struct Away<'a, T: Scalar> {
     // Copies change it behind a shared reference.
     inner: RefCell<Inner<'a, T>>,
+    /// Where `store` copies it.
+    home: RefCell<Option<MatMut<'a, T>>>,
     numbers: usize,
     held: Rc<Cell<usize>>,
 }
@@ -89,9 +91,15 @@ impl<T: Scalar> Apart<T> {
         self.most.set(self.most.get().max(self.held.get()));
         Away {
             inner: RefCell::new(inner),
+            home: RefCell::new(None),
             numbers: rows * cols,
             held: self.held.clone(),
         }
+    }
+
+    fn at_home<'a>(away: Away<'a, T>, home: MatMut<'a, T>) -> Away<'a, T> {
+        away.home.replace(Some(home));
+        away
     }
 
     fn copy_until(&self, mark: usize) {
@@ -133,11 +141,15 @@ impl<T: Scalar> Memory<T> for Apart<T> {
         part: Part,
         home: MatMut<'a, T>,
     ) -> Result<Away<'a, T>> {
-        Ok(self.away(self.cpu.load_into(a, part, home)?))
+        let inner: Inner<'a, T> = self.cpu.load_temporary(a, part)?;
+        Ok(Apart::at_home(self.away(inner), home))
     }
 
     fn output<'a>(&self, home: MatMut<'a, T>) -> Result<Away<'a, T>> {
-        Ok(self.away(self.cpu.output(home)?))
+        // Undefined entries: whoever reads them finds out.
+        let nan = Mat::from_fn(home.nrows(), home.ncols(), |_, _| T::from_f64(f64::NAN));
+        let inner: Inner<'a, T> = self.cpu.load_temporary(nan.as_ref(), Part::All)?;
+        Ok(Apart::at_home(self.away(inner), home))
     }
 
     fn zeros(&self, rows: usize, cols: usize) -> Result<Away<'static, T>> {
@@ -160,8 +172,11 @@ impl<T: Scalar> Memory<T> for Apart<T> {
         <CpuDevice as Memory<T>>::keep_part(&self.cpu, part, a.inner.get_mut())
     }
 
-    fn store(&self, _: Away<'_, T>) -> Result<()> {
-        unimplemented!()
+    fn store(&self, a: Away<'_, T>) -> Result<()> {
+        match a.home.take() {
+            Some(home) => self.cpu.read(&a.inner.borrow(), home),
+            None => Ok(()),
+        }
     }
 
     fn store_part(&self, _: Away<'_, T>, _: Part) -> Result<()> {

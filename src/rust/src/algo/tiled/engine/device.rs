@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::algo::tiled::engine::device_slot::DeviceSlot;
 use crate::algo::tiled::engine::peers::{DeviceGuard, Peer, Peers};
-use crate::algo::tiled::engine::place::Place;
 use crate::algo::tiled::engine::room::Share;
 use crate::algo::tiled::engine::task::unknown;
 use crate::algo::tiled::engine::task::{compute, minor};
@@ -64,7 +64,7 @@ struct Driver<'a, 'l, T: Scalar, D: AsyncCopy<T>, S> {
     slots: &'a Slots<T>,
     line: &'l PlanExecutor<'a, T, S>,
     peers: &'l Peers<'a, D>,
-    places: Vec<Place<D::Mat<'static>, D::Mark>>,
+    places: Vec<DeviceSlot<D::Mat<'static>, D::Mark>>,
     /// Copies of each kind, with the steps of the host's plan that they are. Those of a kind end in
     /// the order of their beginning.
     under_way: [VecDeque<(usize, Rc<D::Mark>)>; KINDS],
@@ -133,7 +133,9 @@ impl<T: Scalar, D: AsyncCopy<T>, S: Store<T>> Driver<'_, '_, T, D, S> {
         }
         // Copies to them come after their making.
         let made = Rc::new(self.dev.mark()?);
-        let places = matrices.into_iter().map(|m| Place::new(m, made.clone()));
+        let places = matrices
+            .into_iter()
+            .map(|m| DeviceSlot::new(m, made.clone()));
         self.places = places.collect();
         if !self.work.peers.is_empty() {
             let places = self.places.iter_mut();

@@ -5,11 +5,11 @@
 //! Start with [`work`], the plan, then `device`, which carries one device's part out.
 
 pub(crate) mod device;
+pub(crate) mod device_slot;
 pub(crate) mod host_tiles;
 mod merge;
 pub(crate) mod orders;
 pub(crate) mod peers;
-mod place;
 pub(crate) mod queue;
 pub mod room;
 pub(crate) mod slots;

@@ -1,6 +1,7 @@
-//! What a device has been given to do while tiles pass by.
+//! A device's queue of work while tiles are streamed.
 
 use std::collections::VecDeque;
+use std::marker::PhantomData;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -102,5 +103,20 @@ impl<'l, T: Scalar, D: AsyncCopy<T>, S: Store<T>> Queue<'l, T, D, S> {
             std::thread::sleep(Duration::from_micros(50));
         }
         Ok(())
+    }
+}
+
+/// Waits for the device when it is dropped, so that memory that copies use can be released.
+pub(crate) struct Drained<'a, T: Scalar, D: AsyncCopy<T>>(&'a D, PhantomData<T>);
+
+impl<'a, T: Scalar, D: AsyncCopy<T>> Drained<'a, T, D> {
+    pub(crate) fn new(dev: &'a D) -> Self {
+        Drained(dev, PhantomData)
+    }
+}
+
+impl<T: Scalar, D: AsyncCopy<T>> Drop for Drained<'_, T, D> {
+    fn drop(&mut self) {
+        self.0.drain();
     }
 }

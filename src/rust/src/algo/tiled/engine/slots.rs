@@ -1,52 +1,33 @@
-//! Host memory for strips of tiles, from and to which a device copies by itself.
+//! Host memory for strips of tiles, from and to which a device copies without waiting.
 
 use std::ops::Deref;
 
 use crate::base::error::Result;
-use crate::base::interrupt;
 use crate::base::scalar::Scalar;
 use crate::device::async_copy::AsyncCopy;
 use crate::tiles::buffer::Buffer;
 use crate::tiles::memory::Slots;
 use crate::tiles::Strips;
 
-/// Slots that are pinned where the device is not the host. Afterwards the device may keep their
-/// memory for the next call: to have so many pages from the system and to pin them takes longer
-/// than many a factorization.
+/// Slots in a device's [`AsyncCopy::pages`], which it may keep for the next call. A GPU pins them,
+/// and that takes longer than many a factorization.
 pub(crate) struct HostSlots<'a, T: Scalar, D: AsyncCopy<T>> {
     dev: &'a D,
     slots: Slots<T>,
 }
 
 impl<'a, T: Scalar, D: AsyncCopy<T>> HostSlots<'a, T, D> {
-    /// For these strips; `threads` have the system give their memory.
+    /// For these strips. `threads` have the system provide the memory.
     pub(crate) fn new(dev: &'a D, count: usize, strips: &Strips, threads: usize) -> Result<Self> {
-        let mut slots = HostSlots {
-            dev,
-            slots: Slots::none(),
-        };
-        if dev.is_host() {
-            slots.slots = Slots::new(count, strips)?;
-            return Ok(slots);
-        }
-        let bytes = Buffer::<T>::strip(strips)?.bytes().len();
-        while slots.count() < count {
-            let Some(pages) = dev.kept(bytes) else {
-                break;
-            };
+        let bytes = strips.entries() * size_of::<T>();
+        let mut slots = Slots::none();
+        for pages in dev.pages(count, bytes, threads)? {
             let mut buffer = Buffer::of(pages);
-            // Of the rest each user says what it is.
+            // Beyond the strip a buffer is zero. A strip's user writes all of it.
             buffer[strips.entries()..].fill(T::from_f64(0.0));
-            slots.slots.push(buffer);
+            slots.push(buffer);
         }
-        let mut new = Slots::<T>::new(count - slots.count(), strips)?;
-        new.touch(threads)?;
-        for buffer in new.into_buffers() {
-            interrupt::poll()?;
-            let pages = dev.pin(buffer.into_pages())?;
-            slots.slots.push(Buffer::of(pages));
-        }
-        Ok(slots)
+        Ok(HostSlots { dev, slots })
     }
 }
 
@@ -60,10 +41,7 @@ impl<T: Scalar, D: AsyncCopy<T>> Deref for HostSlots<'_, T, D> {
 
 impl<T: Scalar, D: AsyncCopy<T>> Drop for HostSlots<'_, T, D> {
     fn drop(&mut self) {
-        if self.dev.is_host() {
-            return;
-        }
-        // After a panic, too. Other devices' threads have drained them.
+        // This runs after a panic as well. Other devices' threads have drained those.
         self.dev.drain();
         let slots = std::mem::replace(&mut self.slots, Slots::none());
         for buffer in slots.into_buffers() {

@@ -1,7 +1,5 @@
-//! Tiles are computed with where they lie, or in memory of the device's own, to which they are
-//! copied at once.
+//! Tiles in place; or, for tests of devices with separate memory, copied at once.
 
-use crate::device::lapack::Lapack;
 use std::ops::Range;
 
 use faer::MatMut;
@@ -9,9 +7,11 @@ use faer::MatMut;
 use crate::backend::cpu::matrix::views::CpuMat;
 use crate::backend::cpu::CpuDevice;
 use crate::base::error::{Error, Result};
+use crate::base::interrupt;
 use crate::base::matrix::Uplo;
 use crate::base::scalar::Scalar;
 use crate::device::async_copy::AsyncCopy;
+use crate::device::lapack::Lapack;
 use crate::tiles::buffer::Pages;
 
 /// The numbers of a matrix of the device's own.
@@ -65,15 +65,12 @@ impl<T: Scalar> AsyncCopy<T> for CpuDevice {
         Ok(CpuMat::Home(home))
     }
 
-    fn pin(&self, memory: Pages) -> Result<Pages> {
-        Ok(memory)
+    fn pages(&self, count: usize, bytes: usize, _: usize) -> Result<Vec<Pages>> {
+        let new = |_| interrupt::poll().and_then(|()| Pages::new(bytes));
+        (0..count).map(new).collect()
     }
 
     unsafe fn keep(&self, _: Pages) {}
-
-    fn kept(&self, _: usize) -> Option<Pages> {
-        None
-    }
 
     fn mark(&self) -> Result<()> {
         Ok(())

@@ -1,4 +1,4 @@
-//! Tiles on their way between pinned host memory and the device, beside what is computed.
+//! Copies of tiles between pinned host memory and the device, while it computes.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -16,10 +16,11 @@ use crate::backend::cuda::matrix::views::Matrix;
 use crate::backend::cuda::CudaDevice;
 use crate::base::accounting::held;
 use crate::base::error::{Error, Result};
+use crate::base::interrupt;
 use crate::base::processor::Processor;
 use crate::base::scalar::Scalar;
 use crate::device::async_copy::AsyncCopy;
-use crate::tiles::buffer::Pages;
+use crate::tiles::buffer::{touch, Pages};
 
 /// An event, free for another use when this is dropped.
 pub struct Mark {
@@ -78,7 +79,80 @@ fn part_of<T: Scalar>(matrix: &Matrix<'_, T>, entries: &Range<usize>) -> (sys::C
     (start, entries.len() * bytes)
 }
 
+/// Pinned memory, which is given back when this is dropped.
+struct Pinned {
+    dev: CudaDevice,
+    pages: Vec<Pages>,
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        for memory in self.pages.drain(..) {
+            // SAFETY: nobody has copied from or to it.
+            unsafe { self.dev.keep_pinned(memory) };
+        }
+    }
+}
+
 impl CudaDevice {
+    /// Memory of the last call, as far as it has the right size, then new memory.
+    fn pinned(&self, count: usize, bytes: usize, threads: usize) -> Result<Vec<Pages>> {
+        let mut all = Pinned {
+            dev: *self,
+            pages: Vec::with_capacity(count),
+        };
+        while all.pages.len() < count {
+            let Some(memory) = self.kept(bytes) else {
+                break;
+            };
+            all.pages.push(memory);
+        }
+        let mut new = Vec::new();
+        for _ in all.pages.len()..count {
+            interrupt::poll()?;
+            new.push(Pages::new(bytes)?);
+        }
+        touch(&mut new, threads)?;
+        for memory in new {
+            interrupt::poll()?;
+            pin(self.ctx, &memory)?;
+            all.pages.push(memory);
+        }
+        Ok(std::mem::take(&mut all.pages))
+    }
+
+    /// # Safety
+    /// As [`AsyncCopy::keep`].
+    unsafe fn keep_pinned(&self, memory: Pages) {
+        let mut kept = lock(&self.ctx.kept);
+        let fits = (kept.len() + 1) * memory.len() <= MOST_KEPT;
+        let alike = kept.iter().all(|m| m.len() == memory.len());
+        let pinned = !self.ctx.unpinned.load(Ordering::Relaxed) && self.ctx.usable().is_ok();
+        if fits && alike && pinned {
+            kept.push(memory);
+        } else {
+            unpin(self.ctx, memory);
+        }
+    }
+
+    /// Memory that was kept; that of another size is released.
+    fn kept(&self, bytes: usize) -> Option<Pages> {
+        let mut kept = lock(&self.ctx.kept);
+        if kept
+            .first()
+            .is_some_and(|m| Some(m.len()) != Pages::length(bytes))
+        {
+            let others = std::mem::take(&mut *kept);
+            drop(kept);
+            // SAFETY: nobody uses memory that is kept.
+            others
+                .into_iter()
+                .for_each(|m| unsafe { unpin(self.ctx, m) });
+            return None;
+        }
+        kept.pop()
+    }
+
     fn end_of(&self, stream: sys::CUstream) -> Result<Mark> {
         Ok(Mark {
             ctx: self.ctx,
@@ -135,35 +209,12 @@ impl<T: Scalar> AsyncCopy<T> for CudaDevice {
         })
     }
 
-    fn pin(&self, memory: Pages) -> Result<Pages> {
-        pin(self.ctx, &memory)?;
-        Ok(memory)
+    fn pages(&self, count: usize, bytes: usize, threads: usize) -> Result<Vec<Pages>> {
+        self.pinned(count, bytes, threads)
     }
 
     unsafe fn keep(&self, memory: Pages) {
-        let mut kept = lock(&self.ctx.kept);
-        let fits = (kept.len() + 1) * memory.len() <= MOST_KEPT;
-        let alike = kept.iter().all(|m| m.len() == memory.len());
-        let pinned = !self.ctx.unpinned.load(Ordering::Relaxed) && self.ctx.usable().is_ok();
-        if fits && alike && pinned {
-            kept.push(memory);
-        } else {
-            unpin(self.ctx, memory);
-        }
-    }
-
-    fn kept(&self, bytes: usize) -> Option<Pages> {
-        let mut kept = lock(&self.ctx.kept);
-        if kept.first().is_some_and(|m| m.len() != bytes) {
-            let others = std::mem::take(&mut *kept);
-            drop(kept);
-            // SAFETY: nobody uses memory that is kept.
-            others
-                .into_iter()
-                .for_each(|m| unsafe { unpin(self.ctx, m) });
-            return None;
-        }
-        kept.pop()
+        self.keep_pinned(memory);
     }
 
     fn mark(&self) -> Result<Mark> {

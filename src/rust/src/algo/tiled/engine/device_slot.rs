@@ -1,25 +1,25 @@
-//! A tile's place in a device's memory.
+//! A slot for a tile in a device's memory.
 
 use std::rc::Rc;
 
 use crate::base::error::Result;
 
-/// A matrix of the device, and what is on its way from or to it; `K` marks moments in what the
-/// device has been given to do.
-pub(crate) struct Place<M, K> {
+/// A matrix of the device, and the copies from and to it that are in flight. `K` marks positions in
+/// the device's queue.
+pub(crate) struct DeviceSlot<M, K> {
     pub(crate) matrix: M,
-    /// What was computed with it last.
+    /// The end of the last computation with it.
     computed: Option<Rc<K>>,
-    /// The copy that fills it, not yet waited for by what is computed.
+    /// The end of the copy that fills it, until a computation waits for it.
     arriving: Option<Rc<K>>,
-    /// The copy that it is read by.
+    /// The end of the copy that reads it.
     leaving: Option<Rc<K>>,
 }
 
-impl<M, K> Place<M, K> {
-    /// Made at that moment.
+impl<M, K> DeviceSlot<M, K> {
+    /// For a matrix that exists once the mark is past.
     pub(crate) fn new(matrix: M, made: Rc<K>) -> Self {
-        Place {
+        DeviceSlot {
             matrix,
             computed: Some(made),
             arriving: None,
@@ -27,7 +27,7 @@ impl<M, K> Place<M, K> {
         }
     }
 
-    /// A copy to it, which `start` starts after some moments; its end.
+    /// Calls `start` for a copy to it, with the marks that come before, and returns its end.
     pub(crate) fn fill(&mut self, start: impl FnOnce(&mut M, &[&K]) -> Result<K>) -> Result<Rc<K>> {
         let before = [&self.computed, &self.leaving];
         let after: Vec<&K> = before.into_iter().filter_map(|k| k.as_deref()).collect();
@@ -37,7 +37,7 @@ impl<M, K> Place<M, K> {
         Ok(mark)
     }
 
-    /// A copy from it, likewise.
+    /// As [`DeviceSlot::fill`], for a copy from it.
     pub(crate) fn read(&mut self, start: impl FnOnce(&mut M, &[&K]) -> Result<K>) -> Result<Rc<K>> {
         let after: Vec<&K> = self.computed.as_deref().into_iter().collect();
         let mark = Rc::new(start(&mut self.matrix, &after)?);
@@ -45,17 +45,17 @@ impl<M, K> Place<M, K> {
         Ok(mark)
     }
 
-    /// What is computed with it has to come after this.
+    /// What a computation that reads it waits for.
     pub(crate) fn arriving(&mut self) -> Option<Rc<K>> {
         self.arriving.take()
     }
 
-    /// What changes it has to come after this.
+    /// What a computation that changes it waits for as well.
     pub(crate) fn leaving(&mut self) -> Option<Rc<K>> {
         self.leaving.take()
     }
 
-    /// Something is computed with it until then.
+    /// A computation uses it until then.
     pub(crate) fn used(&mut self, until: Rc<K>) {
         self.computed = Some(until);
     }

@@ -49,9 +49,9 @@ fn native_chol_file(
             sent = bytes(report.traffic.sent),
             fetched = bytes(report.traffic.fetched),
             passed = bytes(report.traffic.passed),
-            host_memory = bytes(report.room.host),
+            host_memory = bytes(report.slots.host),
             gpu_memory = if on_gpu {
-                bytes(report.room.devices.iter().sum())
+                bytes(report.slots.devices.iter().sum())
             } else {
                 0.0
             },

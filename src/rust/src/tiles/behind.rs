@@ -1,4 +1,4 @@
-//! Tiles that a thread of its own writes, while whoever makes them makes the next one.
+//! A thread that writes tiles while its caller computes the next one.
 
 use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError, SyncSender};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::base::spawn;
 /// One is filled, one is written, and one is ready for whoever is done first.
 const BUFFERS: usize = 3;
 
-/// A file, and tiles on their way to it.
+/// A file, and tiles that are being written to it.
 pub struct Behind<T: Scalar> {
     file: Arc<TileFile<T>>,
     tile_bytes: u64,
@@ -52,7 +52,7 @@ impl<T: Scalar> Behind<T> {
         self.tile_bytes
     }
 
-    /// Memory for a tile. Waits where all is on its way.
+    /// Memory for a tile. Waits while all of it is being written.
     pub fn buffer(&mut self) -> Result<Buffer<T>> {
         self.is_ours()?;
         self.collect();

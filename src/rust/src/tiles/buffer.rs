@@ -1,5 +1,4 @@
-//! Memory that the disk can be read into without a copy: it begins with a page and is whole pages
-//! long.
+//! Memory of whole pages, into which the disk is read without a copy.
 
 use std::marker::PhantomData;
 use std::mem::size_of;
@@ -61,7 +60,7 @@ mod system {
     pub fn obtain(bytes: usize) -> Option<NonNull<u8>> {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        // SAFETY: a mapping of its own, at an address that the system chooses.
+        // SAFETY: a new mapping, at an address that the system chooses.
         let start = unsafe { libc::mmap(null_mut(), bytes, access, kind, -1, 0) };
         if start == libc::MAP_FAILED {
             return None;

@@ -202,7 +202,7 @@ pub fn write(file: &File, bytes: &[u8], at: u64) -> Result<()> {
     file.write_all_at(bytes, at)
 }
 
-/// The name of a new file is in its folder, which is a file of its own.
+/// The name of a new file is durable when its folder is.
 pub fn sync_name(path: &Path) -> Result<()> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,

@@ -1,19 +1,19 @@
-//! What the entries of a matrix are, of which a file holds one triangle alone.
+//! The entries that a file does not store.
 
 use super::{Buffer, Shape, State, TileFile};
 use crate::base::error::{Error, Result};
 use crate::base::scalar::Scalar;
 
-/// What the entries below the diagonal are, of which a file that holds the upper triangle has none.
+/// The entries below the diagonal. A file of the upper triangle does not store them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Below {
     Stored,
-    /// Those above it.
+    /// Equal to those above the diagonal.
     Mirrored,
     Zero,
 }
 
-/// Fails where the file holds neither a matrix nor its factor.
+/// The entries below the diagonal of the matrix or factor in a file. An error if it holds neither.
 pub fn below<T: Scalar>(file: &TileFile<T>) -> Result<Below> {
     let cannot = |what: String| {
         Err(Error::Argument {
@@ -26,18 +26,18 @@ pub fn below<T: Scalar>(file: &TileFile<T>) -> Result<Below> {
         (State::Matrix, Shape::Triangle) => Ok(Below::Mirrored),
         (State::Factor, Shape::Triangle) => Ok(Below::Zero),
         (State::Factoring, _) => cannot(
-            "the file holds neither a matrix nor its factor, since the factorization was \
-             interrupted: chol_file(resume = TRUE) goes on with it"
+            "the file must hold a matrix or a Cholesky factor, but it holds an interrupted \
+             factorization: use chol_file(resume = TRUE) to continue it"
                 .to_owned(),
         ),
         (State::NotPositiveDefinite { order }, _) => cannot(format!(
-            "the file holds neither a matrix nor its factor, since the leading minor of order \
-             {order} is not positive"
+            "the file must hold a matrix or a Cholesky factor, but its factorization has failed: \
+             the leading minor of order {order} is not positive"
         )),
     }
 }
 
-/// A tile that should be there.
+/// Reads a tile. One that was never written is [`Error::FileFormat`].
 pub fn load<T: Scalar>(file: &TileFile<T>, index: usize, tile: &mut Buffer<T>) -> Result<()> {
     if file.has(index) {
         return file.read(index, tile);
@@ -46,7 +46,7 @@ pub fn load<T: Scalar>(file: &TileFile<T>, index: usize, tile: &mut Buffer<T>) -
     Err(Error::FileFormat {
         path: file.path().display().to_string(),
         what: format!(
-            "the tile in block row {} and block column {} was never written",
+            "all tiles must be written, but that in block row {} and block column {} never was",
             i + 1,
             j + 1
         ),

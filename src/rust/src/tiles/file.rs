@@ -9,7 +9,7 @@ use super::direct::{Access, Disk};
 use super::header::fingerprint::fingerprint;
 use super::header::Header;
 use super::layout::Layout;
-use super::slots::Slots;
+use super::slot_uses::SlotUses;
 use super::table::{self, Entry, State, Table};
 use crate::base::error::{Error, Result};
 use crate::base::identity;
@@ -39,7 +39,7 @@ pub(super) struct Inner {
     /// The newest table that is durable, and which of the two it is.
     pub(super) durable: Table,
     pub(super) place: usize,
-    pub(super) slots: Slots,
+    pub(super) slots: SlotUses,
     /// A thread is writing a table.
     pub(super) committing: bool,
     /// A commit that failed. What the disk holds of it is not known, and the system reports such an
@@ -58,7 +58,7 @@ impl<T: Scalar> TileFile<T> {
         place: usize,
     ) -> Self {
         // Named by the table on the disk and by the one in memory.
-        let slots = Slots::new(header.slots, table.slots().chain(table.slots()));
+        let slots = SlotUses::new(header.slots, table.slots().chain(table.slots()));
         TileFile {
             disk,
             path: path.to_owned(),
@@ -101,7 +101,7 @@ impl<T: Scalar> TileFile<T> {
     }
 
     /// The fingerprint of the matrix that this file was begun from; none of a file that was made
-    /// for a matrix of its own.
+    /// for a matrix.
     pub fn origin(&self) -> Option<u64> {
         self.header.origin
     }

@@ -1,21 +1,21 @@
-//! A file of tiles: a matrix larger than any memory, cut into square tiles, each of which is read
-//! and written as a whole.
+//! A file of tiles: a matrix that may be larger than memory, cut into square tiles, each of which
+//! is read and written as a whole.
 //!
-//! - [`layout`]: which tiles there are, and how they are numbered; [`strips`]: parts of them that
-//!   travel by themselves
-//! - [`file`](mod@file): [`TileFile`], what the rest of the crate uses; `open`: how it comes to be;
-//!   `commit`: how what was written becomes durable
-//! - [`header`], [`table`]: the two kinds of record beside the tiles; `slots`: which places of the
-//!   file may be written
-//! - [`direct`]: the file as the system gives it, past its cache of pages; [`buffer`]: memory fit
-//!   for that; [`behind`]: tiles written by a thread of its own
-//! - [`plain`]: files of other formats, through the cache; [`entries`]: what the entries are that a
-//!   file does not hold
+//! - [`layout`]: the numbers and positions of tiles; [`strips`]: their parts that are copied one by
+//!   one
+//! - [`file`](mod@file): [`TileFile`], the file for the rest of the crate; `open` creates and opens
+//!   it; `commit` makes written tiles durable
+//! - [`header`], [`table`]: the records of the file that are not tiles; `slot_uses`: which slots of
+//!   the file may be written
+//! - [`direct`]: files without the system's cache of pages; [`buffer`]: memory for that;
+//!   [`behind`]: a thread that writes tiles
+//! - [`plain`]: files of other formats, through the cache; [`entries`]: the entries that a file
+//!   does not store
 //!
-//! - [`schedule`]: the steps of a factorization by tiles; [`plan`]: which tile lies in memory when;
-//!   [`plan_executor`]: a plan carried out by several threads;
-//!   [`async_copy`](crate::device::async_copy): what a device must do for it; [`memory`]: the
-//!   host's, for tiles; [`meter`]: how long what went on
+//! - [`schedule`]: the steps of a factorization by tiles; [`plan`]: which tile is in which slot of
+//!   memory when; [`plan_executor`]: threads that carry a plan out;
+//!   [`async_copy`](crate::device::async_copy): what a device does for that; [`memory`]: slots in
+//!   host memory; [`meter`]: times of loading, storing and copying
 //!
 //! A file is whole at every moment. A tile is written to a place that no durable table names, and a
 //! commit writes the other one of two tables once the tiles are durable. Whatever stops the process
@@ -37,7 +37,7 @@ pub mod plain;
 pub mod plan;
 pub mod plan_executor;
 pub mod schedule;
-mod slots;
+mod slot_uses;
 pub mod strips;
 pub mod table;
 

@@ -6,7 +6,7 @@
 //! memory there is and wherever it was interrupted.
 //!
 //! The order is left-looking: rows of tiles are made in panels, a panel in chunks of columns, and a
-//! chunk stays in memory while what was made before passes by. With panels of `p` rows and chunks
+//! chunk stays in memory while earlier tiles are read. With panels of `p` rows and chunks
 //! of `q` columns a tile that passes serves up to `p` or `q` products. Olivry et al. and Beaumont
 //! et al. (I/O-optimal Cholesky, 2022) show that no order moves fewer than `n^3 / (3 sqrt(2 M))`
 //! numbers through a memory of M, nor, of course, fewer than the triangle once each way.

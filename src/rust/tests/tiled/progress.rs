@@ -11,8 +11,9 @@ use cudafactor::algo::dense::{cholesky, host_to_host, lu, matmult, qr, solve, tr
 use cudafactor::algo::tiled;
 use cudafactor::algo::tiled::cholesky_file::{factor_files, Budget, Files};
 use cudafactor::algo::tiled::cholesky_host::factor_by_tiles;
-use cudafactor::algo::tiled::engine::room::Room;
-use cudafactor::algo::tiled::engine::work::{Tiles, Work as Planned};
+use cudafactor::algo::tiled::engine::factor_plan::FactorPlan;
+use cudafactor::algo::tiled::engine::slot_budget::SlotBudget;
+use cudafactor::algo::tiled::engine::tiles::Tiles;
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::base::error::Result;
 use cudafactor::base::interrupt;
@@ -174,12 +175,12 @@ impl<T: Scalar> Tiles<T> for Slow {
 fn who_waits_for_a_disk_is_told<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     interrupt::install(|| false);
     let matrix = Slow(Layout::new(16, 16, 16, Shape::Triangle).unwrap());
-    let room = Room {
+    let room = SlotBudget {
         host: 3,
         devices: if dev.is_host() { vec![] } else { vec![3] },
         peers: false,
     };
-    let work = Planned::new::<T>(&matrix, &room, &[1.0]).unwrap();
+    let work = FactorPlan::new::<T>(&matrix, &room, &[1.0]).unwrap();
     let call = progress::begin(work.operations(), !dev.is_host(), 0.0, note_files);
     progress::phase("factorizing");
     tiled::cholesky::factor(std::slice::from_ref(dev), &matrix, &work, 1).unwrap();

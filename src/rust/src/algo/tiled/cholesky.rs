@@ -15,11 +15,12 @@ use std::time::Duration;
 
 use faer::{MatMut, MatRef};
 
-use crate::algo::tiled::engine::device::{on_device, Kept, ResidentTile};
+use crate::algo::tiled::engine::device::{on_device, ResidentTile, ResidentTiles};
+use crate::algo::tiled::engine::factor_plan::FactorPlan;
 use crate::algo::tiled::engine::peers::Peers;
 use crate::algo::tiled::engine::slots::HostSlots;
 use crate::algo::tiled::engine::task::compute;
-use crate::algo::tiled::engine::work::{Tiles, Work};
+use crate::algo::tiled::engine::tiles::Tiles;
 use crate::base::error::{Error, Result};
 use crate::base::interrupt;
 use crate::base::progress;
@@ -37,7 +38,7 @@ const TOUCHING: usize = 16;
 /// Loads and stores by a plan.
 struct Carrier<'a, M> {
     matrix: &'a M,
-    work: &'a Work,
+    work: &'a FactorPlan,
 }
 
 impl<T: Scalar, M: Tiles<T>> Store<T> for Carrier<'_, M> {
@@ -70,7 +71,7 @@ impl<T: Scalar, M: Tiles<T>> Store<T> for Carrier<'_, M> {
 pub fn factor<T: Scalar, D: AsyncCopy<T>, M: Tiles<T>>(
     devs: &[D],
     matrix: &M,
-    work: &Work,
+    work: &FactorPlan,
     threads: usize,
 ) -> Result<Meters> {
     carry_out(devs, matrix, work, threads, None)
@@ -80,10 +81,10 @@ pub fn factor<T: Scalar, D: AsyncCopy<T>, M: Tiles<T>>(
 pub fn factor_staying<T: Scalar, D: AsyncCopy<T>, M: Tiles<T>>(
     devs: &[D],
     matrix: &M,
-    work: &Work,
+    work: &FactorPlan,
     threads: usize,
 ) -> Result<Vec<ResidentTile<D::Mat<'static>>>> {
-    let kept = Kept::default();
+    let kept = ResidentTiles::default();
     carry_out(devs, matrix, work, threads, Some(&kept))?;
     Ok(kept.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
@@ -91,9 +92,9 @@ pub fn factor_staying<T: Scalar, D: AsyncCopy<T>, M: Tiles<T>>(
 fn carry_out<T: Scalar, D: AsyncCopy<T>, M: Tiles<T>>(
     devs: &[D],
     matrix: &M,
-    work: &Work,
+    work: &FactorPlan,
     threads: usize,
-    kept: Option<&Kept<D::Mat<'static>>>,
+    kept: Option<&ResidentTiles<D::Mat<'static>>>,
 ) -> Result<Meters> {
     let Some((dev, others)) = devs.split_first() else {
         return Err(Error::Internal {
@@ -108,21 +109,21 @@ fn carry_out<T: Scalar, D: AsyncCopy<T>, M: Tiles<T>>(
     let line = line.after(&work.after);
     let peers = Peers::new(devs);
     let (line_, peers, slots): (_, _, &Slots<T>) = (&line, &peers, &slots);
-    let beside = (0..matrix.threads_beside()).map(|_| {
+    let background = (0..matrix.background_threads()).map(|_| {
         Box::new(move || {
-            matrix.beside(&|| line_.go_on().is_ok());
+            matrix.background(&|| line_.go_on().is_ok());
             Ok(())
         }) as Driver<'_>
     });
     if work.devices.is_empty() {
-        line.run(threads, Vec::new(), beside.collect(), || {
+        line.run(threads, Vec::new(), background.collect(), || {
             in_host(dev, work, slots, line_)
         })?;
     } else {
         let others = others.iter().zip(1..).map(|(dev, number)| {
             Box::new(move || on_device(dev, number, work, slots, line_, peers, kept)) as Driver<'_>
         });
-        line.run(threads, others.collect(), beside.collect(), || {
+        line.run(threads, others.collect(), background.collect(), || {
             on_device(dev, 0, work, slots, line_, peers, kept)
         })?;
     }
@@ -131,7 +132,7 @@ fn carry_out<T: Scalar, D: AsyncCopy<T>, M: Tiles<T>>(
 
 fn in_host<T: Scalar, D: AsyncCopy<T>, S: Store<T>>(
     dev: &D,
-    work: &Work,
+    work: &FactorPlan,
     slots: &Slots<T>,
     line: &PlanExecutor<'_, T, S>,
 ) -> Result<()> {

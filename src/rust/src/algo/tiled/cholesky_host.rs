@@ -8,11 +8,11 @@ use super::cholesky;
 use crate::algo::dense;
 use crate::algo::tiled::cholesky_file::LEAST_ROOM;
 use crate::algo::tiled::engine::device::ResidentTile;
+use crate::algo::tiled::engine::factor_plan::{FactorPlan, MOST_ROWS};
 use crate::algo::tiled::engine::host_tiles::HostTiles;
 use crate::algo::tiled::engine::orders::{owners, room_for_all};
 use crate::algo::tiled::engine::peers::{exchange_all, reach_all};
-use crate::algo::tiled::engine::room::Room;
-use crate::algo::tiled::engine::work::{Work, MOST_ROWS};
+use crate::algo::tiled::engine::slot_budget::SlotBudget;
 use crate::base;
 use crate::base::error::{Error, Result};
 use crate::base::progress;
@@ -200,8 +200,12 @@ fn free_bytes<T: Scalar, D: AsyncCopy<T>>(devs: &[D], memory: f64) -> Result<Vec
     free.collect()
 }
 
-/// Room for tiles of this layout on devices with so many bytes of each one's memory at most.
-fn room<T: Scalar, D: AsyncCopy<T>>(devs: &[D], memory: f64, layout: &Layout) -> Result<Room> {
+/// Slots for tiles of this layout on devices with so many bytes of each one's memory at most.
+fn room<T: Scalar, D: AsyncCopy<T>>(
+    devs: &[D],
+    memory: f64,
+    layout: &Layout,
+) -> Result<SlotBudget> {
     let free = free_bytes(devs, memory)?;
     let bytes = tile_bytes::<T>(layout.tile());
     let rooms = free.iter().map(|free| {
@@ -218,7 +222,7 @@ fn room<T: Scalar, D: AsyncCopy<T>>(devs: &[D], memory: f64, layout: &Layout) ->
         let room = all + LEAST_SLOTS - LEAST_ROOM;
         Ok(room.min(layout.tiles().max(LEAST_SLOTS)))
     });
-    Ok(Room {
+    Ok(SlotBudget {
         host: waiting::<T>(&Strips::whole(*layout), devs.len()),
         devices: rooms.collect::<Result<_>>()?,
         peers: reach_all::<T, D>(devs)?,
@@ -279,7 +283,7 @@ pub fn factor_by_tiles<T: Scalar, D: AsyncCopy<T>>(
     let tiles = HostTiles::new(strips, x, out).ok_or_else(not_dense)?;
     progress::phase("factorizing");
     progress::watch(tiles.counter());
-    let work = Work::new(&tiles, &room, &speeds)?;
+    let work = FactorPlan::new(&tiles, &room, &speeds)?;
     cholesky::factor(devs, &tiles, &work, copiers(&strips, devs.len())).map(|_| ())
 }
 
@@ -327,17 +331,17 @@ pub fn factor_staying<T: Scalar, D: AsyncCopy<T>>(
     progress::watch(tiles.counter());
     let room = || {
         let room = room::<T, D>(devs, memory, &layout)?;
-        Ok(Room {
+        Ok(SlotBudget {
             host: waiting::<T>(&strips, devs.len()),
             peers: exchange_all::<T, D>(devs)?,
             ..room
         })
     };
-    let mut found: Room = room()?;
-    let mut work = Work::staying(&tiles, &found, &speeds)?;
+    let mut found: SlotBudget = room()?;
+    let mut work = FactorPlan::staying(&tiles, &found, &speeds)?;
     if work.is_none() && found_garbage(devs) {
         found = room()?;
-        work = Work::staying(&tiles, &found, &speeds)?;
+        work = FactorPlan::staying(&tiles, &found, &speeds)?;
     }
     let Some(work) = work else {
         return Err(if devs.len() == 1 || found.peers {

@@ -1,11 +1,11 @@
-//! A Cholesky factor in a file of tiles, or in host memory, to be read: the upper triangular R, or
-//! its leading part.
+//! A Cholesky factor in a file of tiles or in host memory: the upper triangular R, or its leading
+//! part. It is only read.
 
 use std::sync::Arc;
 
 use faer::MatRef;
 
-use crate::algo::tiled::source::Passing;
+use crate::algo::tiled::tile_source::TileSource;
 use crate::base::error::{Error, Result};
 use crate::base::interrupt;
 use crate::base::progress::Moved;
@@ -41,19 +41,22 @@ impl<'a, T: Scalar> Factor<'a, T> {
             State::Factor if layout.shape() == Shape::Triangle => {}
             State::Factor | State::Matrix => {
                 return cannot(
-                    "the file holds a matrix, not its Cholesky factor: chol_file() makes it"
+                    "the file must hold a Cholesky factor, but it holds a matrix: use chol_file() \
+                     to factor it"
                         .to_owned(),
                 )
             }
             State::Factoring => {
                 return cannot(
-                    "the factorization was interrupted: chol_file(resume = TRUE) goes on with it"
+                    "the file must hold a Cholesky factor, but it holds an interrupted \
+                     factorization: use chol_file(resume = TRUE) to continue it"
                         .to_owned(),
                 )
             }
             State::NotPositiveDefinite { order } => {
                 return cannot(format!(
-                    "there is no factor, since the leading minor of order {order} is not positive"
+                    "the file must hold a Cholesky factor, but its factorization has failed: the \
+                     leading minor of order {order} is not positive"
                 ))
             }
         }
@@ -75,7 +78,8 @@ impl<'a, T: Scalar> Factor<'a, T> {
                 Err(Error::FileFormat {
                     path: file.path().display().to_string(),
                     what: format!(
-                        "the tile in block row {} and block column {} was never written",
+                        "all tiles must be written, but that in block row {} and block column {} \
+                         never was",
                         i + 1,
                         j + 1
                     ),
@@ -119,7 +123,7 @@ impl<'a, T: Scalar> Factor<'a, T> {
         Ok(())
     }
 
-    /// What of it, or of its file, comes and goes.
+    /// The bytes that are read of it, while they are.
     pub fn counter(&self) -> Arc<Moved> {
         self.moved.clone()
     }
@@ -151,7 +155,7 @@ impl<'a, T: Scalar> Factor<'a, T> {
         })
     }
 
-    /// The diagonal, of which the tiles on it alone are read.
+    /// The diagonal. Only the tiles on it are read.
     pub fn diagonal(&self) -> Result<Vec<T>> {
         let mut all = Vec::with_capacity(self.order);
         let mut buffer = Buffer::new(&self.layout)?;
@@ -188,7 +192,7 @@ impl<T: Scalar> Store<T> for Factor<'_, T> {
     }
 }
 
-impl<T: Scalar> Passing<T> for Factor<'_, T> {
+impl<T: Scalar> TileSource<T> for Factor<'_, T> {
     fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -201,7 +205,7 @@ impl<T: Scalar> Passing<T> for Factor<'_, T> {
         (self.extent(i), self.extent(j))
     }
 
-    /// Of zeros on the diagonal the first, whichever was met.
+    /// Names the first zero on the diagonal, whichever was met.
     fn told(&self, e: Error) -> Error {
         let Error::Singular { .. } = e else {
             return e;

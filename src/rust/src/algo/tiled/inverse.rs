@@ -7,12 +7,12 @@
 
 use faer::Mat;
 
-use crate::algo::tiled::engine::room::Traffic;
+use crate::algo::tiled::engine::slot_budget::Traffic;
 use crate::algo::tiled::factor::Factor;
 use crate::algo::tiled::memory::{too_few, Budget, StreamSlots, TileBudget};
 use crate::algo::tiled::solve::{down, side, Passes, SolveStep};
-use crate::algo::tiled::source::Passing;
 use crate::algo::tiled::stream::{host_slots, Stream, AT_ONCE};
+use crate::algo::tiled::tile_source::TileSource;
 use crate::base::error::Result;
 use crate::base::matrix::{Diag, Part, Side, Trans, Uplo};
 use crate::base::scalar::Scalar;

@@ -1,6 +1,6 @@
 //! How memory is shared between tiles and what is computed with them.
 
-use crate::algo::tiled::source::Passing;
+use crate::algo::tiled::tile_source::TileSource;
 use crate::base::error::{Error, Result};
 use crate::base::scalar::Scalar;
 use crate::device::async_copy::AsyncCopy;
@@ -39,11 +39,11 @@ pub(crate) struct TileBudget {
     pub(crate) most: u64,
 }
 
-/// An error of a budget.
+/// The error of a budget that is too small.
 pub(crate) fn too_few(argument: &'static str, bytes: u64, least: u64) -> Error {
     Error::Argument {
         argument,
-        what: format!("{bytes} bytes are too few: {least} are needed"),
+        what: format!("'{argument}' must be at least {least} bytes, but it is {bytes} bytes"),
     }
 }
 
@@ -51,7 +51,7 @@ impl TileBudget {
     /// An error if it is too small for [`LEAST_SLOTS`] tiles.
     pub(crate) fn new<T: Scalar, D: AsyncCopy<T>>(
         dev: &D,
-        matrix: &impl Passing<T>,
+        matrix: &impl TileSource<T>,
         budget: Budget,
     ) -> Result<Self> {
         let tile_bytes = matrix.tile_bytes()?;
@@ -87,7 +87,7 @@ impl TileBudget {
 /// all tiles are copied once for each chunk.
 pub(crate) fn stream_slots<T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
-    matrix: &impl Passing<T>,
+    matrix: &impl TileSource<T>,
     budget: Budget,
     (numbers, q): (usize, usize),
 ) -> Result<(StreamSlots, usize)> {

@@ -18,6 +18,6 @@ pub mod memory;
 pub mod product;
 pub mod solve;
 pub mod solve_definite;
-pub mod source;
 mod stream;
 pub mod tasks;
+pub mod tile_source;

@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use faer::{MatMut, MatRef};
 
-use crate::algo::tiled::engine::room::Traffic;
+use crate::algo::tiled::engine::slot_budget::Traffic;
 use crate::algo::tiled::memory::{stream_slots, Budget, StreamSlots};
 use crate::algo::tiled::solve::{homes, Passes};
-use crate::algo::tiled::source::Passing;
 use crate::algo::tiled::stream::{host_slots, Stream, AHEAD, AT_ONCE};
+use crate::algo::tiled::tile_source::TileSource;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Trans;
 use crate::base::progress::Moved;
@@ -23,7 +23,7 @@ use crate::tiles::entries::{below, load, Below};
 use crate::tiles::plan_executor::Store;
 use crate::tiles::{Buffer, Layout, TileFile};
 
-/// A matrix in a file, or the factor in it, that something is to be multiplied by.
+/// A matrix or a factor in a file, as an operand of a product.
 pub struct Stored<'a, T> {
     file: &'a TileFile<T>,
     below: Below,
@@ -61,7 +61,7 @@ impl<'a, T: Scalar> Stored<'a, T> {
 }
 
 impl<T: Scalar> Store<T> for Stored<'_, T> {
-    /// Also what a tile on the diagonal has below it where the file has the upper triangle alone.
+    /// Fills in the entries below the diagonal if the file has the upper triangle alone.
     fn load(&self, tile: usize, into: &mut Buffer<T>) -> Result<()> {
         load(self.file, tile, into)?;
         let (i, j) = self.layout().position(tile);
@@ -74,7 +74,7 @@ impl<T: Scalar> Store<T> for Stored<'_, T> {
 
     fn store(&self, _: usize, _: &Buffer<T>, _: usize) -> Result<()> {
         Err(Error::Internal {
-            what: "a matrix that is multiplied by was to be changed".into(),
+            what: "an operand of a product was to be changed".into(),
         })
     }
 }
@@ -96,7 +96,7 @@ fn complete<T: Scalar>(a: &mut [T], n: usize, mirrored: bool) {
     }
 }
 
-impl<T: Scalar> Passing<T> for Stored<'_, T> {
+impl<T: Scalar> TileSource<T> for Stored<'_, T> {
     fn layout(&self) -> &Layout {
         self.file.layout()
     }
@@ -110,8 +110,7 @@ impl<T: Scalar> Passing<T> for Stored<'_, T> {
     }
 }
 
-/// What is added to the product's block of rows `to`: `op` of the tile, times the block of rows
-/// `from`.
+/// A part of the product's block of rows `to`: `op` of the tile, times the block of rows `from`.
 #[derive(Debug, Clone, Copy)]
 struct Term {
     op: Trans,
@@ -119,7 +118,7 @@ struct Term {
     to: usize,
 }
 
-/// The terms of a tile: two where it stands for its mirror image, too.
+/// The terms of a tile: two if it stands for its mirror image as well.
 fn terms<T: Scalar>(x: &Stored<'_, T>, op: Trans, tile: usize) -> impl Iterator<Item = Term> {
     let (i, j) = x.layout().position(tile);
     let as_it_is = Term {
@@ -133,7 +132,7 @@ fn terms<T: Scalar>(x: &Stored<'_, T>, op: Trans, tile: usize) -> impl Iterator<
         to: j,
     };
     let both = x.below == Below::Mirrored && i != j;
-    // A symmetric matrix is its own transpose, and a tile on its diagonal is, too.
+    // A symmetric matrix is its own transpose, as is a tile on its diagonal.
     let plain = op == Trans::No || x.below == Below::Mirrored;
     let first = if plain { as_it_is } else { turned };
     std::iter::once(first).chain(both.then_some(turned))
@@ -209,11 +208,10 @@ fn ranges(rows: usize, tile: usize) -> impl Iterator<Item = (usize, usize)> {
         .map(move |first| (first, tile.min(rows - first)))
 }
 
-/// `out = op(x) y`. The result does not depend on how much memory there is, on a device that is the
-/// host.
+/// `out = op(x) y`. On the CPU the result does not depend on the budget.
 ///
-/// Zeros that are not stored are numbers like others: beside NaN or an infinite number in `y` they
-/// make NaN.
+/// Zeros that are not stored are numbers like others: with NaN or an infinite number in `y` they
+/// give NaN.
 pub fn multiply<T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
     x: &Stored<'_, T>,
@@ -274,7 +272,7 @@ pub fn multiply<T: Scalar, D: AsyncCopy<T>>(
     }
     drop((blocks, homes));
     if x.below == Below::Zero {
-        pass_on(y, op, size, out);
+        propagate_non_finite(y, op, size, out);
     }
     Ok(Passes {
         traffic: stream.traffic(),
@@ -284,10 +282,15 @@ pub fn multiply<T: Scalar, D: AsyncCopy<T>>(
     })
 }
 
-/// What tiles of zeros that are not stored make of NaN and infinite numbers: a row of an upper
-/// triangular matrix has zeros for all rows of `y` in earlier blocks, one of its transpose for
-/// those in later ones.
-fn pass_on<T: Scalar>(y: MatRef<'_, T>, op: Trans, tile: usize, mut out: MatMut<'_, T>) {
+/// Propagates NaN and infinite numbers through tiles of zeros that are not stored. A row of an
+/// upper triangular matrix has zeros for all rows of `y` in earlier blocks, one of its transpose
+/// for those in later blocks.
+fn propagate_non_finite<T: Scalar>(
+    y: MatRef<'_, T>,
+    op: Trans,
+    tile: usize,
+    mut out: MatMut<'_, T>,
+) {
     let n = y.nrows();
     for j in 0..y.ncols() {
         let wrong = |i: &usize| !y[(*i, j)].into().is_finite();

@@ -8,11 +8,11 @@
 
 use faer::{MatMut, MatRef};
 
-use crate::algo::tiled::engine::room::Traffic;
+use crate::algo::tiled::engine::slot_budget::Traffic;
 use crate::algo::tiled::factor::Factor;
 use crate::algo::tiled::memory::{stream_slots, Budget, StreamSlots};
-use crate::algo::tiled::source::Passing;
 use crate::algo::tiled::stream::{host_slots, Stream, AT_ONCE};
+use crate::algo::tiled::tile_source::TileSource;
 use crate::base::error::Result;
 use crate::base::matrix::{Diag, Part, Side, Trans, Uplo};
 use crate::base::scalar::Scalar;
@@ -190,7 +190,7 @@ pub fn solve<T: Scalar, D: AsyncCopy<T>>(
     })
 }
 
-/// The parts of a result: for each chunk of so many columns its blocks of rows, of `tile` rows each.
+/// The parts of a result: for each chunk of `width` columns its blocks of `tile` rows.
 pub(crate) fn homes<T: Scalar>(
     out: MatMut<'_, T>,
     width: usize,

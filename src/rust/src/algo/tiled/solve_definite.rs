@@ -13,7 +13,7 @@ use crate::algo::tiled::cholesky_host::{self, factor_by_tiles, DevicePool};
 use crate::algo::tiled::factor::Factor;
 use crate::algo::tiled::memory::Budget;
 use crate::algo::tiled::solve::System;
-use crate::algo::tiled::source::Passing;
+use crate::algo::tiled::tile_source::TileSource;
 use crate::base::error::{Error, Result};
 use crate::base::progress;
 use crate::base::scalar::{try_zeroed, Scalar};

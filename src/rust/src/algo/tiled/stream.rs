@@ -11,10 +11,10 @@ use faer::MatRef;
 
 use crate::algo::tiled::engine::device_slot::DeviceSlot;
 use crate::algo::tiled::engine::queue::{Drained, Queue};
-use crate::algo::tiled::engine::room::Traffic;
+use crate::algo::tiled::engine::slot_budget::Traffic;
 use crate::algo::tiled::engine::slots::HostSlots;
 use crate::algo::tiled::memory::StreamSlots;
-use crate::algo::tiled::source::Passing;
+use crate::algo::tiled::tile_source::TileSource;
 use crate::base::error::Result;
 use crate::base::interrupt;
 use crate::base::matrix::Block;
@@ -56,7 +56,7 @@ struct Copies<M, K> {
 /// Host memory for a stream.
 pub(crate) fn host_slots<'a, T: Scalar, D: AsyncCopy<T>>(
     dev: &'a D,
-    matrix: &impl Passing<T>,
+    matrix: &impl TileSource<T>,
     slots: StreamSlots,
 ) -> Result<HostSlots<'a, T, D>> {
     HostSlots::new(
@@ -74,7 +74,7 @@ fn look_at(tile: usize) -> Request {
     }
 }
 
-impl<'a, T: Scalar, D: AsyncCopy<T>, S: Passing<T>> Stream<'a, T, D, S> {
+impl<'a, T: Scalar, D: AsyncCopy<T>, S: TileSource<T>> Stream<'a, T, D, S> {
     pub(crate) fn new(
         dev: &'a D,
         matrix: &'a S,
@@ -251,7 +251,7 @@ impl<M, K> Copies<M, K> {
     where
         T: Scalar,
         D: AsyncCopy<T, Mark = K> + Memory<T, Mat<'static> = M>,
-        S: Passing<T>,
+        S: TileSource<T>,
     {
         let n = matrix.layout().tile();
         let mut slots = Vec::new();

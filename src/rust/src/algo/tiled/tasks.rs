@@ -10,7 +10,7 @@ use super::inverse::inverse_diagonal;
 use super::memory::Budget;
 use super::product::{multiply, Stored};
 use super::solve::{solve, System};
-use super::source::Passing;
+use super::tile_source::TileSource;
 use crate::base::error::Result;
 use crate::base::matrix::Trans;
 use crate::base::progress::Moved;

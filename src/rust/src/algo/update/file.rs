@@ -6,7 +6,7 @@ use faer::MatRef;
 
 use crate::algo::tiled::factor::Factor;
 use crate::algo::tiled::memory::{too_few, Budget};
-use crate::algo::tiled::source::Passing;
+use crate::algo::tiled::tile_source::TileSource;
 use crate::algo::update::checks::{check_columns, check_shapes};
 use crate::algo::update::panels as by_panels;
 use crate::algo::update::panels::{check_finite, Means};
@@ -23,7 +23,7 @@ use crate::tiles::{Buffer, Layout, State, TileFile};
 /// Threads that load, and as many that store, where there is memory for their tiles.
 const THREADS: usize = 4;
 
-/// A factor, and the file for the changed one.
+/// The file of a factor, and that of the updated factor.
 struct Files<'a, T> {
     from: &'a TileFile<T>,
     to: &'a TileFile<T>,
@@ -34,8 +34,8 @@ impl<T: Scalar> Files<'_, T> {
         self.from.layout()
     }
 
-    /// The columns of a tile, and what of each is in the triangle: where that begins in the tile,
-    /// in its column of the matrix, and how many numbers it has.
+    /// The parts of a tile's columns in the triangle. Each has its start in the tile, its row and
+    /// column in the matrix, and its length.
     fn parts(&self, tile: usize) -> impl Iterator<Item = (usize, (usize, usize), usize)> {
         let size = self.layout().tile();
         let (i, j) = self.layout().position(tile);
@@ -102,8 +102,8 @@ impl<T: Scalar> Pieces<T> for Files<'_, T> {
     }
 }
 
-/// Bytes of host memory without which a factor in these tiles is not changed: for the panels that a
-/// column of tiles touches, and for a tile that comes and one that goes.
+/// The least bytes of host memory for an update of a factor in these tiles: for the panels that a
+/// column of tiles touches, a tile that is loaded and one that is stored.
 pub fn least_memory<T: Scalar>(factor: &TileFile<T>) -> Result<u64> {
     let (cut, tile) = cut(factor);
     let slots = cut.least_slots(tile) as u64;
@@ -141,9 +141,9 @@ fn means<T: Scalar>(factor: &TileFile<T>, bytes: u64, on_device: Option<usize>) 
     })
 }
 
-/// Makes the factor of `R'R + V V'` or `R'R - V V'` of the factor R in a file, in the file that
-/// `make` makes when it is known that there is one; it has the same layout. What margin is left, as
-/// of [`update`](super::factor::update). A file that was made is removed after an error.
+/// Computes the factor of `R'R + V V'` or `R'R - V V'` from the factor R in a file. `make` makes
+/// the file for it, of the same layout, once the factor is known to exist. Returns the margin, as
+/// [`update`](super::factor::update). The new file is removed after an error.
 pub fn update<T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
     change: Change,

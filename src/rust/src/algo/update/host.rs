@@ -9,7 +9,7 @@ use super::factor;
 use crate::algo::tiled::cholesky_host;
 use crate::algo::tiled::factor::Factor;
 use crate::algo::tiled::memory::Budget;
-use crate::algo::tiled::source::Passing;
+use crate::algo::tiled::tile_source::TileSource;
 use crate::algo::update::checks::{check_column, check_columns, check_shapes};
 use crate::algo::update::panels as by_panels;
 use crate::algo::update::panels::{check_finite, Means};

@@ -218,8 +218,8 @@ pub(super) fn check_finite<T: Scalar>(entries: &[T]) -> Result<()> {
 }
 
 /// The margin of the downdate `R'R - V V'`, as of [`cholesky_update`](super::factor), by one more
-/// pass over the factor. If there is no downdated factor `check` looks for entries of R that are not
-/// finite, which would be the reason. Otherwise the update itself finds them.
+/// pass over the factor. If there is no downdated factor `check` looks for entries of R that are
+/// not finite, which would be the reason. Otherwise the update itself finds them.
 pub(crate) fn margin<T: Scalar, D: AsyncCopy<T>>(
     dev: &D,
     factor: &Factor<'_, T>,

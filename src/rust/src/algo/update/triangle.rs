@@ -1,5 +1,5 @@
-//! Cholesky factors as they are given, upper or lower, and as they are computed with: upper, and
-//! zero below the diagonal.
+//! Cholesky factors of users, upper or lower, and of the algorithms: upper, and zero below the
+//! diagonal.
 
 use crate::device::memory::Memory;
 use faer::{MatMut, MatRef};
@@ -16,8 +16,8 @@ fn part(uplo: Uplo) -> Part {
     }
 }
 
-/// The upper factor that the triangle `uplo` of a matrix on the host is, or is the transpose of;
-/// the other triangle is not read.
+/// The upper factor in the triangle `uplo` of a matrix on the host, or its transpose in the lower
+/// one. The other triangle is not read.
 pub(crate) fn load<T: Scalar, D: Elementwise<T>>(
     dev: &D,
     uplo: Uplo,
@@ -47,7 +47,7 @@ pub(crate) fn give<T: Scalar, D: Elementwise<T>>(
     }
 }
 
-/// The same to the host.
+/// As [`give`], to host memory.
 pub(crate) fn store<T: Scalar, D: Elementwise<T>>(
     dev: &D,
     uplo: Uplo,

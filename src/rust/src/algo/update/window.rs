@@ -1,12 +1,11 @@
-//! Panels of columns of a triangle on their way: threads load pieces of them ahead and store others
-//! behind, while each panel is computed with in its turn.
+//! Panels of columns of a triangle in slots of memory. Threads load pieces of panels ahead and
+//! store pieces of computed panels, while the panels are computed with in order.
 //!
-//! A piece is what is loaded and stored at once, a tile of a file or some columns of a matrix, and
-//! may touch several panels; a panel has a slot of memory until all of its pieces are stored.
-//! Panels, and pieces by the columns that they touch, are in order, so that nobody waits in a
-//! circle if a piece that touches m + 1 panels finds 2 m + 1 slots: the first panel that is not
-//! stored waits for pieces that touch at most m later ones, and what these have to be loaded for
-//! touches m more.
+//! A piece is loaded or stored at once: a tile of a file, or some columns of a matrix. It may touch
+//! several panels. A panel has a slot until all of its pieces are stored. Panels are in order, as
+//! are pieces by the columns that they touch. With pieces that touch at most m + 1 panels, 2 m + 1
+//! slots prevent a deadlock: the first panel that is not stored waits for pieces that touch at most
+//! m later panels, and the loads that these need touch m more.
 
 use std::ops::Range;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -23,7 +22,7 @@ use crate::device::async_copy::AsyncCopy;
 use crate::tiles::memory::Slots;
 use crate::tiles::{Layout, Shape, Strips};
 
-/// Where the columns of a triangular matrix come from, and where those of another go.
+/// The source of a triangular matrix's columns, and the destination of another one's.
 pub(crate) trait Pieces<T: Scalar>: Sync {
     /// Memory of a thread that loads or stores.
     type Scratch;
@@ -33,8 +32,8 @@ pub(crate) trait Pieces<T: Scalar>: Sync {
     /// earlier piece.
     fn columns(&self, piece: usize) -> Range<usize>;
     fn scratch(&self) -> Result<Self::Scratch>;
-    /// Fills the piece's part of the panels in the triangle; what else it touches may become
-    /// anything.
+    /// Fills the piece's part of the panels in the triangle. Other entries that it touches are then
+    /// undefined.
     fn load(&self, piece: usize, scratch: &mut Self::Scratch, to: &Window<'_, T>) -> Result<()>;
     fn store(&self, piece: usize, scratch: &mut Self::Scratch, from: &Window<'_, T>) -> Result<()>;
 }
@@ -99,7 +98,7 @@ impl Cut {
     }
 }
 
-/// The panels that are in memory, and how far they are.
+/// The panels in memory, and their progress.
 pub(super) struct Window<'s, T> {
     cut: Cut,
     slots: &'s Slots<T>,
@@ -166,7 +165,7 @@ impl<'s, T: Scalar> Window<'s, T> {
         waited.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// All threads stop. The first failure is the one that is told.
+    /// Stops all threads. [`Window::finish`] reports the first failure.
     pub(crate) fn fail(&self, e: Error) {
         self.lock().failed.get_or_insert(e);
         self.changed.notify_all();
@@ -302,7 +301,7 @@ fn start<'s, 'e>(scope: &'s Scope<'s, 'e>, work: impl FnOnce() + Send + 's) -> R
     spawn::scoped(scope, work).map(|_| ())
 }
 
-/// Ends the threads when it is dropped, after a panic, too. When all is done nobody is told.
+/// Ends the threads when it is dropped, after a panic as well. When all is done there are none.
 struct Stopping<'w, T: Scalar>(&'w Window<'w, T>);
 
 impl<T: Scalar> Drop for Stopping<'_, T> {

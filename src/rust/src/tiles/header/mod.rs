@@ -51,7 +51,7 @@ pub struct Header {
     pub first_slot: u64,
     /// Of the whole file.
     pub bytes: u64,
-    /// The [`fingerprint`] of the matrix whose factor the file is for; none of a matrix of its own.
+    /// The [`fingerprint`] of the matrix whose factor the file is for; none for a matrix.
     pub origin: Option<u64>,
     /// Names of rows and columns, which only the R code reads.
     pub names: Names,

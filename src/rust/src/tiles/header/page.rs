@@ -12,7 +12,7 @@
 //! | 24 | rows, columns, order of a tile, `u64` each |
 //! | 48 | number of slots, bytes of a slot, `u64` each |
 //! | 64 | where the two tables and the first slot begin, `u64` each |
-//! | 88 | [`fingerprint`](super::fingerprint) of the matrix that the file was begun from; zero where it is for a matrix of its own, `u64` |
+//! | 88 | [`fingerprint`](super::fingerprint) of the matrix that the file was begun from; zero for a matrix, `u64` |
 //! | 96 | bytes of what is stored about names of rows and columns, after the last slot; zero for no names, `u64` |
 //! | 104 | CRC-32 of those bytes, `u32` |
 //! | 112 | [`identity`] of the file; zeros in files of earlier versions of cudafactor, 16 bytes |

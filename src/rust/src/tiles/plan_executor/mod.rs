@@ -51,7 +51,7 @@ pub struct PlanExecutor<'a, T, S> {
     done_operations: Mutex<f64>,
 }
 
-/// What a thread of its own does: a device's part.
+/// The work of one thread: a device's part.
 pub type Driver<'a> = Box<dyn FnOnce() -> Result<()> + Send + 'a>;
 
 impl<'a, T: Scalar, S: Store<T>> PlanExecutor<'a, T, S> {
@@ -94,8 +94,7 @@ impl<'a, T: Scalar, S: Store<T>> PlanExecutor<'a, T, S> {
         }
     }
 
-    /// Has requests wait for others, too: of each pair the first for the second, which comes before
-    /// it.
+    /// Adds pairs of requests, of which the first waits for the second, which comes before it.
     pub fn after(mut self, pairs: &[(usize, usize)]) -> Self {
         if pairs.is_empty() {
             return self;
@@ -115,10 +114,10 @@ impl<'a, T: Scalar, S: Store<T>> PlanExecutor<'a, T, S> {
         self
     }
 
-    /// Carries everything out: `compute` is called on this thread and each of `others` on one of
-    /// its own, and they do the requests by means of [`PlanExecutor::ready`] and
-    /// [`PlanExecutor::finish`]. `threads` load, and as many store. Of `helpers`, which do the same
-    /// work, one at least has a thread of its own.
+    /// Carries the plan out. `compute` runs on this thread and each of `others` on another one.
+    /// They do the requests, between [`PlanExecutor::ready`] and [`PlanExecutor::finish`].
+    /// `threads` load, and as many store. At least one of `helpers`, which share their work, gets a
+    /// thread.
     pub fn run(
         &self,
         threads: usize,
@@ -127,7 +126,7 @@ impl<'a, T: Scalar, S: Store<T>> PlanExecutor<'a, T, S> {
         compute: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
         let computed = thread::scope(|scope| {
-            // Whatever happens here, nobody is waited for in vain.
+            // The threads stop when this ends for any reason.
             let _over = Over(self);
             for kind in 0..2 {
                 let steps = if kind == 0 { &self.loads } else { &self.stores };

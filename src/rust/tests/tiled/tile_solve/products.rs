@@ -82,7 +82,7 @@ fn times<T: Scalar, D: AsyncCopy<T>>(
     budget: Budget,
 ) -> Result<(Host<T>, Passes)> {
     let x = Stored::new(file)?;
-    let (rows, cols) = x.extents();
+    let (rows, cols) = x.dimensions();
     let rows = if op == Trans::No { rows } else { cols };
     let mut out = Host::<T>::spread(rows, y.cols, 2, |_, _| f64::NAN);
     let before = file.moved().0;
@@ -179,7 +179,7 @@ fn each_tile_is_read_once<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
             assert_eq!(passes.traffic.loaded, all);
             assert_eq!(passes.traffic.sent, if dev.is_host() { 0 } else { all });
             // Memory that is of no use is not taken.
-            assert!(passes.room.host <= 16);
+            assert!(passes.slots.host <= 16);
         }
         if !dev.is_host() {
             // Many chunks; the host keeps all, or what it can.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use faer::{MatMut, MatRef};
 use rayon::prelude::*;
 
-use crate::algo::tiled::engine::work::Tiles;
+use crate::algo::tiled::engine::tiles::Tiles;
 use crate::base::error::{Error, Result};
 use crate::base::host_memory::{copy_past_cache, Pages};
 use crate::base::progress::Moved;
@@ -116,7 +116,7 @@ impl<'a, T: Scalar> HostTiles<'a, T> {
     }
 
     /// Copies columns: whole tiles by several threads, since a device waits for the next one. Of
-    /// strips many are on their way, with a thread each.
+    /// strips many are copied at once, with a thread each.
     fn each(&self, columns: Range<usize>, copy: impl Fn(usize) + Sync + Send) {
         if self.strips.each() == 1 && owns_pool() {
             each_column(columns, self.layout.tile() * size_of::<T>(), copy);
@@ -230,16 +230,16 @@ impl<T: Scalar> Tiles<T> for HostTiles<'_, T> {
         true
     }
 
-    fn threads_beside(&self) -> usize {
+    fn background_threads(&self) -> usize {
         if self.factor.is_null() {
             return 0;
         }
-        (wanted() / 4).clamp(1, MOST_BESIDE)
+        (wanted() / 4).clamp(1, MOST_BACKGROUND)
     }
 
     /// Has the system hand out the factor's memory, and writes zeros below the tiles on the
     /// diagonal while it is in the processor's cache.
-    fn beside(&self, go_on: &dyn Fn() -> bool) {
+    fn background(&self, go_on: &dyn Fn() -> bool) {
         let (n, size) = (self.layout.rows(), self.layout.tile());
         let factor = Address(self.factor);
         while let Some(bytes) = self.pages.touch_next().filter(|_| go_on()) {
@@ -260,7 +260,7 @@ impl<T: Scalar> Tiles<T> for HostTiles<'_, T> {
 }
 
 /// Threads that write zeros at most.
-const MOST_BESIDE: usize = 16;
+const MOST_BACKGROUND: usize = 16;
 
 #[cfg(test)]
 mod tests {
@@ -303,7 +303,7 @@ mod tests {
                 tiles.store(number, columns, &buffer, 1).unwrap();
             }
         }
-        tiles.beside(&|| true);
+        tiles.background(&|| true);
         for (i, j) in (0..n).flat_map(|j| (0..n).map(move |i| (i, j))) {
             let made = if i <= j { 2.0 * matrix[(i, j)] } else { 0.0 };
             assert_eq!(factor[(i, j)], made, "{i} {j}");

@@ -4,12 +4,13 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
 use crate::algo::tiled::engine::peers::Peer;
-use crate::algo::tiled::engine::room::{Room, Share};
+use crate::algo::tiled::engine::share::Share;
+use crate::algo::tiled::engine::slot_budget::SlotBudget;
 use crate::tiles::plan::{Op, Request, LEAST_SLOTS};
 use crate::tiles::schedule::Task;
 use crate::tiles::{Layout, Strips};
 
-/// The devices' plans on their way to become one list of requests to the host's memory.
+/// The devices' plans while they are merged to one list of requests to the host's memory.
 pub(super) struct Merged<'a> {
     shares: &'a [Share],
     tasks: &'a [Task],
@@ -28,10 +29,10 @@ pub(super) struct Merged<'a> {
     /// place.
     late: VecDeque<Late>,
     done: usize,
-    /// What is in each device's places.
-    places: Vec<Vec<Place>>,
-    /// Where a tile of the factor is, and by which requests it came there or was made. None where
-    /// devices do not reach one another.
+    /// The contents of each device's slots.
+    places: Vec<Vec<SlotContent>>,
+    /// The slot of a tile of the factor, and the requests that copied it there or computed it.
+    /// `None` if the devices do not reach one another.
     made: Option<HashMap<usize, (Peer, Range<usize>)>>,
     pub(crate) requests: Vec<Request>,
     pub(crate) by: Vec<(usize, usize)>,
@@ -39,9 +40,9 @@ pub(super) struct Merged<'a> {
     pub(crate) after: Vec<(usize, usize)>,
 }
 
-/// A tile in a device's memory, and the requests that copy it to other devices.
+/// The tile in a device's slot, and the requests that copy it to other devices.
 #[derive(Default, Clone)]
-struct Place {
+struct SlotContent {
     tile: Option<usize>,
     copied: Vec<usize>,
 }
@@ -59,7 +60,7 @@ impl<'a> Merged<'a> {
         shares: &'a [Share],
         tasks: &'a [Task],
         strips: Strips,
-        room: &Room,
+        room: &SlotBudget,
         lag: usize,
     ) -> Self {
         let listed = shares.iter().map(|share| vec![false; share.plan.ops.len()]);
@@ -75,7 +76,9 @@ impl<'a> Merged<'a> {
             makers: makers(shares, tasks),
             late: VecDeque::new(),
             done: 0,
-            places: slots.map(|slots| vec![Place::default(); slots]).collect(),
+            places: slots
+                .map(|slots| vec![SlotContent::default(); slots])
+                .collect(),
             made: room.peers.then(HashMap::new),
             requests: Vec::new(),
             by: Vec::new(),

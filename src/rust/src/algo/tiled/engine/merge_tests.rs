@@ -1,5 +1,6 @@
+use crate::algo::tiled::engine::factor_plan::FactorPlan;
 use crate::algo::tiled::engine::merge::*;
-use crate::algo::tiled::engine::work::{Tiles, Work};
+use crate::algo::tiled::engine::tiles::Tiles;
 use crate::base::error::Result;
 use crate::tiles::{Buffer, Layout, Shape};
 
@@ -25,17 +26,17 @@ impl Tiles<f64> for Rows {
     }
 }
 
-fn work(rows: Rows, slots: &[usize], peers: bool) -> Work {
-    let room = Room {
+fn work(rows: Rows, slots: &[usize], peers: bool) -> FactorPlan {
+    let room = SlotBudget {
         host: 12,
         devices: slots.to_vec(),
         peers,
     };
-    Work::new(&rows, &room, &vec![1.0; slots.len()]).unwrap()
+    FactorPlan::new(&rows, &room, &vec![1.0; slots.len()]).unwrap()
 }
 
 /// What is copied from a device is a finished tile that is there, and stays until the copy is done.
-fn check(work: &Work) {
+fn check(work: &FactorPlan) {
     let mut places: Vec<HashMap<usize, usize>> = vec![HashMap::new(); work.devices.len()];
     let mut made: HashMap<(usize, usize), usize> = HashMap::new();
     let mut copied: HashMap<(usize, usize), Vec<usize>> = HashMap::new();

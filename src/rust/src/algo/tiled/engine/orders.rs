@@ -1,6 +1,6 @@
-//! Ways through a matrix of tiles that are worth a plan, and which device makes what.
+//! Orders of steps to compare, and which device computes which column of tiles.
 
-use crate::algo::tiled::engine::room::Room;
+use crate::algo::tiled::engine::slot_budget::SlotBudget;
 use crate::tiles::list_schedule::Costs;
 use crate::tiles::plan::LEAST_SLOTS;
 use crate::tiles::schedule::Blocking;
@@ -14,7 +14,7 @@ const PLANNING: f64 = 1e-6;
 const SHARE: f64 = 0.1;
 const RATE: f64 = 5e13;
 const LEAST_COMPARED: usize = 4;
-/// Bytes per second that come from memory to all devices together, with a copy on the way.
+/// Bytes per second from host memory to all devices together, with a copy in between.
 const BUS: f64 = 5e10;
 
 /// How many plans there is time to compare.
@@ -46,7 +46,11 @@ pub(crate) fn costs<T>(tile: usize) -> Costs {
 
 /// As much room as is of use, where each device's memory holds its columns and, of those of others
 /// that it reaches, all tiles that it needs for a few rows.
-pub(crate) fn room_for_all(layout: &Layout, room: &Room, owners: &[usize]) -> Option<Room> {
+pub(crate) fn room_for_all(
+    layout: &Layout,
+    room: &SlotBudget,
+    owners: &[usize],
+) -> Option<SlotBudget> {
     let one = room.devices.len() == 1;
     let tiles_of = |d: usize| {
         let own = owners.iter().enumerate().filter(|(_, owner)| **owner == d);
@@ -58,7 +62,7 @@ pub(crate) fn room_for_all(layout: &Layout, room: &Room, owners: &[usize]) -> Op
     };
     let devices = || room.devices.iter().enumerate();
     let fits = !room.devices.is_empty() && devices().all(|(d, has)| *has >= with(d, PASSING.0));
-    (fits && (one || room.peers)).then(|| Room {
+    (fits && (one || room.peers)).then(|| SlotBudget {
         devices: devices()
             .map(|(d, has)| with(d, PASSING.1).min(*has))
             .collect(),
@@ -88,7 +92,7 @@ pub(crate) fn owners(count: usize, speeds: &[f64]) -> Vec<usize> {
 }
 
 /// Each row of tiles whole, one after the other.
-pub(super) fn row_by_row(count: usize, room: &Room) -> Blocking {
+pub(super) fn row_by_row(count: usize, room: &SlotBudget) -> Blocking {
     Blocking {
         rows: 1,
         cols: count.max(1),
@@ -99,14 +103,14 @@ pub(super) fn row_by_row(count: usize, room: &Room) -> Blocking {
 /// Panels and chunks of which one fits in the host's memory or the devices', of several shapes;
 /// those first that tend to be good: two or three times as wide as high. Before them whole rows. So
 /// many strips are a tile.
-pub(crate) fn ways(count: usize, room: &Room, strips: usize) -> Vec<Blocking> {
+pub(crate) fn ways(count: usize, room: &SlotBudget, strips: usize) -> Vec<Blocking> {
     let mut all = Vec::new();
     let ahead = room.devices.len() > 1;
     let on_devices: usize = room.devices.iter().sum();
     let slots = [room.host / strips, on_devices];
     for slots in slots.into_iter().filter(|slots| *slots > 0) {
         for rows in [1, 2, 3, 4, 6, 8, 11, 16, 23, 32] {
-            // What passes by needs room, too.
+            // Tiles that are only read need slots as well.
             for share in [0.5, 0.75, 0.95] {
                 let cols = (share * slots as f64) as usize / rows;
                 let way = Blocking {

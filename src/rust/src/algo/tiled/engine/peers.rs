@@ -91,8 +91,8 @@ impl<'a, D> Peers<'a, D> {
     }
 }
 
-/// A device at work. When this is dropped, after a failure or a panic, too, nothing of it is left
-/// to be done, and nobody copies from its memory any more.
+/// A device at work. Dropping it, after a failure or a panic as well, waits until the device has
+/// finished and no device copies from its memory.
 pub(super) struct DeviceGuard<'a, 'l, T: Scalar, D: AsyncCopy<T>, S: Store<T>> {
     dev: &'a D,
     line: &'l PlanExecutor<'a, T, S>,

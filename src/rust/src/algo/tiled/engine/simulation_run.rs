@@ -2,19 +2,51 @@
 
 use crate::algo::tiled::engine::merge::simulation::*;
 
+#[path = "simulation_actions.rs"]
+mod actions;
+use actions::*;
+
 /// The strips of a device's place.
-fn all_of(work: &Work, device: usize, slot: usize) -> Vec<Loc> {
+fn all_of(work: &FactorPlan, device: usize, slot: usize) -> Vec<Loc> {
     let strips = 0..work.strips.each();
     strips.map(|strip| Loc::Dev(device, slot, strip)).collect()
 }
 
-fn tile_no(work: &Work, at: (usize, usize)) -> usize {
+fn tile_no(work: &FactorPlan, at: (usize, usize)) -> usize {
     work.layout.index(at.0, at.1).unwrap()
 }
 
 /// Carries a plan out, what is possible next chosen by chance, and looks at every step, and at what
 /// is made.
-pub(super) fn simulate(m: &M, work: &Work, stays: bool, rng: &mut Rng) {
+pub(super) fn simulate(m: &M, work: &FactorPlan, stays: bool, rng: &mut Rng) {
+    let mut s = prepared(m, work, rng);
+    let bias: Vec<usize> = (0..8).map(|_| 1 + rng.below(6)).collect();
+    loop {
+        let acts = enabled(&s, &bias);
+        if acts.is_empty() {
+            break;
+        }
+        let (k, a, b) = acts[rng.below(acts.len())];
+        match k {
+            0 => take(&mut s, a),
+            1 | 2 => load_or_store(&mut s, k, a),
+            3 => begin(&mut s, a, b),
+            4 => start(&mut s, a, b),
+            5 => end(&mut s, a, b),
+            6 => retire(&mut s, a),
+            _ => unreachable!(),
+        }
+    }
+    assert!(
+        s.done.iter().all(|d| *d),
+        "stuck: {:?}",
+        s.done.iter().filter(|d| !**d).count()
+    );
+    check_factor(&s, stays);
+}
+
+/// Nothing has begun, and all of the matrix is on the disk.
+fn prepared<'a>(m: &M, work: &'a FactorPlan, rng: &mut Rng) -> Sim<'a> {
     let slots = work.room.host.max(LEAST_SLOTS);
     let plan = &work.host;
     let mut before = plan.before(&work.requests, slots);
@@ -96,258 +128,65 @@ pub(super) fn simulate(m: &M, work: &Work, stays: bool, rng: &mut Rng) {
         s.content
             .insert(Loc::Disk(strip), Some((strip, m.step(tile))));
     }
-    let bias: Vec<usize> = (0..8).map(|_| 1 + rng.below(6)).collect();
-    loop {
-        // collect enabled actions: (kind, a, b)
-        let mut acts: Vec<(u8, usize, usize)> = Vec::new();
-        let mut push = |a: (u8, usize, usize)| {
-            for _ in 0..bias[a.0 as usize] {
-                acts.push(a)
-            }
-        };
-        for (t, (kind, state)) in s.threads.iter().enumerate() {
-            match state {
-                None => {
-                    let l = if *kind == 0 {
-                        s.loads.len()
-                    } else {
-                        s.stores.len()
-                    };
-                    if s.next[*kind] < l {
-                        push((0, t, 0));
-                    }
-                }
-                Some((x, false)) => {
-                    if s.before[*x].iter().all(|y| s.done[*y]) {
-                        push((1, t, 0));
-                    }
-                }
-                Some((_, true)) => push((2, t, 0)),
-            }
+    s
+}
+
+/// What can be done next, as often as it is likely: its kind and two numbers.
+fn enabled(s: &Sim<'_>, bias: &[usize]) -> Vec<(u8, usize, usize)> {
+    let nd = s.work.devices.len();
+    let mut acts: Vec<(u8, usize, usize)> = Vec::new();
+    let mut push = |a: (u8, usize, usize)| {
+        for _ in 0..bias[a.0 as usize] {
+            acts.push(a)
         }
-        for d in 0..nd {
-            for q in 0..4 {
-                if s.first_ready(d, q).is_some() {
-                    push((3, d, q));
-                }
-                if let Some(op) = s.streams[d][q].front() {
-                    if !op.started {
-                        if op.deps.iter().all(|e| s.events[*e]) {
-                            push((4, d, q));
-                        }
-                    } else {
-                        push((5, d, q));
-                    }
-                }
-            }
-            if s.under_way[d].iter().any(|(_, e)| s.events[*e])
-                || s.computing[d].front().is_some_and(|(_, e)| s.events[*e])
-            {
-                push((6, d, 0));
-            }
-        }
-        if acts.is_empty() {
-            break;
-        }
-        let (k, a, b) = acts[rng.below(acts.len())];
-        match k {
-            0 => {
-                let kind = s.threads[a].0;
-                let list = if kind == 0 { &s.loads } else { &s.stores };
-                let x = list[s.next[kind]];
-                s.next[kind] += 1;
-                s.threads[a].1 = Some((x, false));
-            }
-            1 | 2 => {
-                let x = s.threads[a].1.unwrap().0;
-                let (from, to) = match &plan.ops[x] {
-                    Op::Load { tile, slot } => (Loc::Disk(*tile), Loc::Host(*slot)),
-                    Op::Store { tile, slot, .. } => (Loc::Host(*slot), Loc::Disk(*tile)),
-                    _ => unreachable!(),
-                };
-                if k == 1 {
-                    let v = s.start(&[from], &[to]);
-                    if let Op::Store { tile, request, .. } = &plan.ops[x] {
-                        let task = work.task_of(*request).unwrap();
-                        assert_eq!(v[0], Some((*tile, task.step())), "stored");
-                    }
-                    s.threads[a].1 = Some((x, true));
+    };
+    for (t, (kind, state)) in s.threads.iter().enumerate() {
+        match state {
+            None => {
+                let l = if *kind == 0 {
+                    s.loads.len()
                 } else {
-                    let v = s.content[&from];
-                    s.end(&[from], &[to], &[v]);
-                    s.done[x] = true;
-                    s.threads[a].1 = None;
-                }
-            }
-            3 => {
-                let at = s.first_ready(a, b).unwrap();
-                let (x, step) = s.queues[a][b].remove(at).unwrap();
-                s.left[a][step] -= 1;
-                let Op::Run {
-                    request,
-                    slots: homes,
-                } = &plan.ops[x]
-                else {
-                    unreachable!()
+                    s.stores.len()
                 };
-                let share = &work.devices[a];
-                let e = s.event();
-                let asked = work.requests[*request].tiles.first();
-                let part = asked.map_or(0, |(strip, _)| strip % work.strips.each());
-                match &share.plan.ops[step] {
-                    Op::Load { slot, .. } => {
-                        let (reads, writes) = match work.peers.get(request) {
-                            Some(p) => (all_of(work, p.device, p.slot), all_of(work, a, *slot)),
-                            None => (vec![Loc::Host(homes[0])], vec![Loc::Dev(a, *slot, part)]),
-                        };
-                        let m = &mut s.marks[a][*slot];
-                        let deps = [m.computed, m.leaving].into_iter().flatten().collect();
-                        m.leaving = None;
-                        m.arriving = Some(e);
-                        s.streams[a][b].push_back(SOp {
-                            x,
-                            deps,
-                            reads,
-                            writes,
-                            task: None,
-                            event: e,
-                            started: false,
-                            values: Vec::new(),
-                        });
-                        s.under_way[a].push((x, e));
-                    }
-                    Op::Store { slot, .. } => {
-                        let m = &mut s.marks[a][*slot];
-                        let deps = m.computed.into_iter().collect();
-                        m.leaving = Some(e);
-                        s.streams[a][b].push_back(SOp {
-                            x,
-                            deps,
-                            reads: vec![Loc::Dev(a, *slot, part)],
-                            writes: vec![Loc::Host(homes[0])],
-                            task: None,
-                            event: e,
-                            started: false,
-                            values: Vec::new(),
-                        });
-                        s.under_way[a].push((x, e));
-                    }
-                    Op::Run { request, slots } => {
-                        let task = work.tasks[share.tasks[*request]];
-                        let mut deps: Vec<usize> = slots
-                            .iter()
-                            .filter_map(|p| s.marks[a][*p].arriving.take())
-                            .collect();
-                        deps.extend(s.marks[a][slots[0]].leaving.take());
-                        for p in slots {
-                            s.marks[a][*p].computed = Some(e);
-                        }
-                        s.streams[a][2].push_back(SOp {
-                            x,
-                            deps,
-                            reads: slots[1..]
-                                .iter()
-                                .flat_map(|p| all_of(work, a, *p))
-                                .collect(),
-                            writes: all_of(work, a, slots[0]),
-                            task: Some(task),
-                            event: e,
-                            started: false,
-                            values: Vec::new(),
-                        });
-                        s.computing[a].push_back((x, e));
-                    }
+                if s.next[*kind] < l {
+                    push((0, t, 0));
                 }
             }
-            4 => {
-                let mut op = s.streams[a][b].front().unwrap().clone();
-                let v = s.start(&op.reads, &op.writes);
-                let each = work.strips.each();
-                op.values = match op.task {
-                    None => {
-                        // a copy
-                        if let (Loc::Dev(from, ..), true) = (op.reads[0], b == 0) {
-                            assert_ne!(from, a);
-                            assert_eq!(v.len(), each);
-                            for v in &v {
-                                let (strip, step) = v.expect("a peer copies a tile");
-                                let (i, _) = work.layout.position(strip / each);
-                                assert_eq!(step as usize, i + 1, "peer copies finished");
-                            }
-                        }
-                        let plan_tile = {
-                            let Op::Run { request, .. } = &plan.ops[op.x] else {
-                                unreachable!()
-                            };
-                            let (d, st) = work.by[*request];
-                            match &work.devices[d].plan.ops[st] {
-                                Op::Load { tile, .. } | Op::Store { tile, .. } => *tile,
-                                _ => unreachable!(),
-                            }
-                        };
-                        let strips: Vec<_> = v.iter().map(|v| v.unwrap().0).collect();
-                        let wanted = match strips.len() {
-                            1 => {
-                                let host = [&op.reads, &op.writes].into_iter().flatten();
-                                let mut parts = host.filter_map(|loc| match loc {
-                                    Loc::Dev(_, _, part) => Some(plan_tile * each + part),
-                                    _ => None,
-                                });
-                                vec![parts.next().unwrap()]
-                            }
-                            _ => work.strips.of(plan_tile).collect(),
-                        };
-                        assert_eq!(strips, wanted, "the tile that was planned");
-                        v
-                    }
-                    Some(task) => {
-                        let own = work.strips.of(tile_no(work, task.target()));
-                        for (loc, strip) in op.writes.iter().zip(own.clone()) {
-                            let target = s.content.get(loc).copied().flatten();
-                            assert_eq!(target, Some((strip, task.step() - 1)), "{task:?}");
-                        }
-                        for (at, v) in task.sources().zip(v.chunks(each)) {
-                            for (strip, v) in work.strips.of(tile_no(work, at)).zip(v) {
-                                let wanted = Some((strip, at.0 as u32 + 1));
-                                assert_eq!(*v, wanted, "{task:?} source");
-                            }
-                        }
-                        own.map(|strip| Some((strip, task.step()))).collect()
-                    }
-                };
-                op.started = true;
-                *s.streams[a][b].front_mut().unwrap() = op;
-            }
-            5 => {
-                let op = s.streams[a][b].pop_front().unwrap();
-                s.end(&op.reads, &op.writes, &op.values);
-                s.events[op.event] = true;
-            }
-            6 => {
-                let mut copied = Vec::new();
-                let events = &s.events;
-                s.under_way[a].retain(|(x, e)| {
-                    if events[*e] {
-                        copied.push(*x);
-                    }
-                    !events[*e]
-                });
-                while s.computing[a].front().is_some_and(|(_, e)| s.events[*e]) {
-                    let (x, _) = s.computing[a].pop_front().unwrap();
-                    s.done[x] = true;
-                }
-                for x in copied {
-                    s.done[x] = true;
+            Some((x, false)) => {
+                if s.before[*x].iter().all(|y| s.done[*y]) {
+                    push((1, t, 0));
                 }
             }
-            _ => unreachable!(),
+            Some((_, true)) => push((2, t, 0)),
         }
     }
-    assert!(
-        s.done.iter().all(|d| *d),
-        "stuck: {:?}",
-        s.done.iter().filter(|d| !**d).count()
-    );
+    for d in 0..nd {
+        for q in 0..4 {
+            if s.first_ready(d, q).is_some() {
+                push((3, d, q));
+            }
+            if let Some(op) = s.streams[d][q].front() {
+                if !op.started {
+                    if op.deps.iter().all(|e| s.events[*e]) {
+                        push((4, d, q));
+                    }
+                } else {
+                    push((5, d, q));
+                }
+            }
+        }
+        if s.under_way[d].iter().any(|(_, e)| s.events[*e])
+            || s.computing[d].front().is_some_and(|(_, e)| s.events[*e])
+        {
+            push((6, d, 0));
+        }
+    }
+    acts
+}
+
+/// Every tile has had all steps, on the disk or in the memory of its device.
+fn check_factor(s: &Sim<'_>, stays: bool) {
+    let work = s.work;
     for strip in (0..work.strips.count()).filter(|_| !stays) {
         let (i, _) = work.layout.position(work.strips.position(strip).0);
         let want = Some((strip, i as u32 + 1));

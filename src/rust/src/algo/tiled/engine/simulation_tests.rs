@@ -2,8 +2,9 @@
 //! whatever comes first, each step finds what it needs, nothing is read while it is written, and
 //! nothing waits for ever. SEED and ROUNDS make it another and a longer test.
 
+use crate::algo::tiled::engine::factor_plan::FactorPlan;
 use crate::algo::tiled::engine::merge::*;
-use crate::algo::tiled::engine::work::{Tiles, Work};
+use crate::algo::tiled::engine::tiles::Tiles;
 use crate::base::error::Result;
 use crate::tiles::{Buffer, Layout, Shape, Strips};
 use std::collections::VecDeque;
@@ -87,7 +88,7 @@ struct Marks {
 }
 
 struct Sim<'a> {
-    work: &'a Work,
+    work: &'a FactorPlan,
     before: Vec<Vec<usize>>,
     done: Vec<bool>,
     content: HashMap<Loc, Content>,
@@ -188,7 +189,7 @@ fn random_work_is_right_in_any_order() {
         };
         let big = rng.below(2) == 0;
         let hr = if rng.below(2) == 0 { 5 } else { all + 3 };
-        let room = Room {
+        let room = SlotBudget {
             host: 3 + rng.below(hr),
             devices: (0..nd)
                 .map(|_| {
@@ -204,9 +205,9 @@ fn random_work_is_right_in_any_order() {
         let speeds: Vec<f64> = (0..nd).map(|_| 1.0 + rng.below(4) as f64).collect();
         let stays = finished == 0 && rng.below(3) == 0;
         let work = if stays {
-            Work::staying(&m, &room, &speeds).unwrap()
+            FactorPlan::staying(&m, &room, &speeds).unwrap()
         } else {
-            Some(Work::new(&m, &room, &speeds).unwrap())
+            Some(FactorPlan::new(&m, &room, &speeds).unwrap())
         };
         let Some(work) = work else { continue };
         stayed += usize::from(stays);

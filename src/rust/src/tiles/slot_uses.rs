@@ -1,15 +1,15 @@
-//! Which places for a tile may be written.
+//! Which slots of a file may be written.
 
-/// For each slot, how many name it: the table in memory, tables on the disk, and whoever is reading
-/// or writing it. A slot that nobody names is free.
-pub(super) struct Slots {
+/// The number of uses of each slot: by the table in memory, by tables on the disk, and by threads
+/// that read or write it. A slot without uses is free.
+pub(super) struct SlotUses {
     uses: Vec<u32>,
     free: Vec<u32>,
 }
 
-impl Slots {
-    /// Those that tables name, as often as they do, are not free. The first free one is given away
-    /// first, so that a new file is written from front to back.
+impl SlotUses {
+    /// The slots in `used` are in use, as often as they occur. [`SlotUses::take`] begins with the
+    /// first free slot, so that a new file is written from front to back.
     pub fn new(slots: u32, used: impl Iterator<Item = u32>) -> Self {
         let mut uses = vec![0; slots as usize];
         for slot in used {
@@ -19,22 +19,22 @@ impl Slots {
             .rev()
             .filter(|slot| uses[*slot as usize] == 0)
             .collect();
-        Slots { uses, free }
+        SlotUses { uses, free }
     }
 
-    /// A free slot, which is named by the caller from now on.
+    /// A free slot, which the caller uses from now on.
     pub fn take(&mut self) -> Option<u32> {
         let slot = self.free.pop()?;
         self.uses[slot as usize] = 1;
         Some(slot)
     }
 
-    /// Somebody else names this slot, which is not free.
+    /// Adds a use of a slot that is in use.
     pub fn keep(&mut self, slot: u32) {
         self.uses[slot as usize] += 1;
     }
 
-    /// Somebody no longer does.
+    /// Ends a use of the slot.
     pub fn release(&mut self, slot: u32) {
         let uses = &mut self.uses[slot as usize];
         *uses -= 1;

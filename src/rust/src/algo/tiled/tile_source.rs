@@ -1,19 +1,19 @@
-//! What a matrix is of which tiles pass by to be looked at.
+//! Matrices in tiles that are read.
 
 use crate::base::error::{Error, Result};
 use crate::base::scalar::Scalar;
 use crate::tiles::plan_executor::Store;
 use crate::tiles::{Buffer, Layout};
 
-/// A matrix of which tiles are looked at.
-pub trait Passing<T: Scalar>: Store<T> {
+/// A matrix, or a part of one, whose tiles are read in turn.
+pub trait TileSource<T: Scalar>: Store<T> {
     fn layout(&self) -> &Layout;
-    /// Rows and columns of tiles that are of it.
+    /// Its rows and columns of tiles.
     fn blocks(&self) -> (usize, usize);
-    /// How many rows and columns of the tile in this block row and block column are of it: what
-    /// fills the tile up may be anything.
+    /// Rows and columns of it in the tile in this block row and block column. The rest of the tile
+    /// is undefined.
     fn part(&self, i: usize, j: usize) -> (usize, usize);
-    /// What a failure is told as.
+    /// The error to report for one that was met.
     fn told(&self, e: Error) -> Error {
         e
     }
@@ -23,7 +23,7 @@ pub trait Passing<T: Scalar>: Store<T> {
         Ok(Buffer::<T>::new(self.layout())?.bytes().len() as u64)
     }
 
-    /// Parts of tiles that are not whole ones, each once.
+    /// The dimensions of its parts of tiles that are not whole tiles, each once.
     fn edges(&self) -> Vec<(usize, usize)> {
         let (rows, cols) = self.blocks();
         let (i, j) = (rows.saturating_sub(1), cols.saturating_sub(1));

@@ -1,20 +1,9 @@
-//! How many tiles fit in memory, and which device does what.
+//! The part of a plan that one device carries out.
 
 use crate::base::error::{Error, Result};
 use crate::tiles::plan::{Op, Plan, Request, Use};
 use crate::tiles::schedule::Task;
 use crate::tiles::{Layout, Strips};
-
-/// Tiles that fit in memory, at least [`LEAST_SLOTS`](crate::tiles::plan::LEAST_SLOTS) each.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Room {
-    /// Strips of tiles.
-    pub host: usize,
-    /// In the memory of each device; none where tiles are computed with in the host's.
-    pub devices: Vec<usize>,
-    /// Whether each of them reaches the others' memory.
-    pub peers: bool,
-}
 
 /// What one device does.
 pub(crate) struct Share {
@@ -62,15 +51,4 @@ pub(super) fn request_of(layout: &Layout, task: &Task) -> Result<Request> {
         tiles,
         store: task.is_last(),
     })
-}
-
-/// Numbers of tiles that are copied.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Traffic {
-    pub loaded: usize,
-    pub stored: usize,
-    pub sent: usize,
-    pub fetched: usize,
-    /// From one device to another.
-    pub passed: usize,
 }

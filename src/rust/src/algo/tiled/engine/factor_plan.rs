@@ -1,99 +1,48 @@
-//! What is to be done for a factorization by tiles, before anything is: the steps, who does which,
-//! and what lies where when.
+//! The plan of a factorization by tiles: the steps, which device does which, and which tile is in
+//! which slot when. It is complete before anything is computed.
 
 use std::collections::HashMap;
-use std::ops::Range;
 
 use crate::algo::tiled::engine::merge::Merged;
 use crate::algo::tiled::engine::orders::{compared, costs, owners, room_for_all, row_by_row, ways};
+use crate::algo::tiled::engine::pace::{Pace, STEADY};
 use crate::algo::tiled::engine::peers::Peer;
-use crate::algo::tiled::engine::room::{request_of, Room, Share, Traffic};
+use crate::algo::tiled::engine::share::{request_of, Share};
+use crate::algo::tiled::engine::slot_budget::{SlotBudget, Traffic};
+use crate::algo::tiled::engine::tiles::Tiles;
 use crate::base::error::{Error, Result};
 use crate::base::interrupt;
 use crate::tiles::list_schedule::list;
 use crate::tiles::plan::{plan, Op, Plan, Request, Use, LEAST_SLOTS};
 use crate::tiles::schedule::{cholesky, Blocking, Task};
-use crate::tiles::{Buffer, Layout, Strips};
-
-/// A matrix of which tiles are loaded and stored, with how far each of them is.
-pub trait Tiles<T>: Sync {
-    fn layout(&self) -> Layout;
-    /// Steps of the factorization that the tile has had.
-    fn step(&self, tile: usize) -> u32;
-    /// Parts of tiles that are loaded and stored one by one, where devices compute.
-    fn strips(&self) -> Strips {
-        Strips::whole(self.layout())
-    }
-    /// These columns of a tile, of one strip or all.
-    fn load(&self, tile: usize, columns: Range<usize>, into: &mut Buffer<T>) -> Result<()>;
-    fn store(&self, tile: usize, columns: Range<usize>, from: &Buffer<T>, step: u32) -> Result<()>;
-    /// Whether loading and storing are quick, so that a good order matters less.
-    fn is_in_memory(&self) -> bool {
-        false
-    }
-    /// Threads for what is to be done beside, and what each of them does, which share it; they may
-    /// end when they are told not to go on.
-    fn threads_beside(&self) -> usize {
-        0
-    }
-    fn beside(&self, _go_on: &dyn Fn() -> bool) {}
-}
+use crate::tiles::{Layout, Strips};
 
 /// Rows of tiles that can be planned: the plan of more takes gigabytes.
 pub const MOST_ROWS: usize = 256;
-/// When tiles travel between the host's memory and the devices'.
-#[derive(Clone)]
-pub(super) struct Pace {
-    /// Where a device's own columns come before all else, all tiles in the order in which they
-    /// come.
-    first: Option<Vec<(usize, usize)>>,
-    /// Whether the factor stays where it is made.
-    stays: bool,
-    /// Tasks between one and the copy back of its tile, so that the tile's place in host memory is
-    /// not held while the task still waits for the device.
-    pub(super) lag: usize,
-}
 
-const STEADY: Pace = Pace {
-    first: None,
-    stays: false,
-    lag: 16,
-};
 /// Tasks before which a tile may come to a device's memory, where there is room.
 const AHEAD: usize = 1024;
 
-impl Pace {
-    /// Where the devices have room for everything it all comes first. In memory it goes later: the
-    /// host then has fewer tiles to read, and has got pages to write them to.
-    fn all_fits(in_memory: bool, tasks: usize, arrivals: Vec<(usize, usize)>) -> Pace {
-        Pace {
-            first: Some(arrivals),
-            stays: false,
-            lag: if in_memory { tasks / 2 } else { STEADY.lag },
-        }
-    }
-}
-
-/// What is to be done, before anything is.
-pub struct Work {
+/// The plan of a factorization.
+pub struct FactorPlan {
     pub(crate) layout: Layout,
     pub(crate) strips: Strips,
     pub(crate) tasks: Vec<Task>,
-    /// None where the host computes.
+    /// Empty if tiles are computed with in host memory.
     pub(crate) devices: Vec<Share>,
-    /// What is asked of the host's memory, and by which device and step of its plan.
+    /// The requests to the host's memory, and the device and the step of its plan that each is of.
     pub(crate) requests: Vec<Request>,
     pub(crate) by: Vec<(usize, usize)>,
-    /// What comes from another device's memory and asks nothing of the host's; and pairs of
-    /// requests, of which the first waits for the second besides.
+    /// The requests that copy from another device's memory and need no slot of the host's; and
+    /// pairs of requests, of which the first waits for the second as well.
     pub(super) peers: HashMap<usize, Peer>,
     pub(crate) after: Vec<(usize, usize)>,
     pub(crate) host: Plan,
-    pub(crate) room: Room,
+    pub(crate) room: SlotBudget,
 }
 
-/// Where the host computes a tile is in one piece.
-fn strips_for<T>(matrix: &impl Tiles<T>, room: &Room) -> Strips {
+/// One strip for each tile if tiles are computed with in host memory.
+fn strips_for<T>(matrix: &impl Tiles<T>, room: &SlotBudget) -> Strips {
     if room.devices.is_empty() {
         Strips::whole(matrix.layout())
     } else {
@@ -103,14 +52,14 @@ fn strips_for<T>(matrix: &impl Tiles<T>, room: &Room) -> Strips {
 
 fn gave_way() -> Error {
     Error::Internal {
-        what: "a tile that should stay was to give way".into(),
+        what: "a tile that must stay was to be replaced".into(),
     }
 }
 
-impl Work {
-    /// The best of some ways to go through the matrix: that with the fewest copies to and from
-    /// where it lies, then to and from the devices. `speeds` are those of the devices, in any unit.
-    pub fn new<T>(matrix: &impl Tiles<T>, room: &Room, speeds: &[f64]) -> Result<Work> {
+impl FactorPlan {
+    /// The best of several orders: that with the fewest tiles loaded and stored, then the fewest
+    /// copied to and from the devices. `speeds` are the rates of the devices in any unit.
+    pub fn new<T>(matrix: &impl Tiles<T>, room: &SlotBudget, speeds: &[f64]) -> Result<FactorPlan> {
         let layout = matrix.layout();
         let count = layout.block_rows();
         if count > MOST_ROWS {
@@ -124,16 +73,16 @@ impl Work {
         }
         let owners = owners(count, speeds);
         if let Some(room) = room_for_all(&layout, room, &owners) {
-            return Work::where_all_fits(matrix, &room, &owners, speeds, false);
+            return FactorPlan::where_all_fits(matrix, &room, &owners, speeds, false);
         }
-        let mut best: Option<Work> = None;
+        let mut best: Option<FactorPlan> = None;
         let strips = strips_for(matrix, room);
         for blocking in ways(count, room, strips.each())
             .into_iter()
             .take(compared(&layout, matrix.is_in_memory()))
         {
             interrupt::poll()?;
-            let work = Work::in_order(matrix, blocking, room, &owners, &STEADY)?;
+            let work = FactorPlan::in_order(matrix, blocking, room, &owners, &STEADY)?;
             if best.as_ref().is_none_or(|b| work.cost() < b.cost()) {
                 best = Some(work);
             }
@@ -143,26 +92,30 @@ impl Work {
         })
     }
 
-    /// For a factor that stays in the devices' memory. `None` where they have too little, or do not
+    /// For a factor that stays in the devices' memory. `None` if they have too little, or do not
     /// reach one another.
-    pub fn staying<T>(matrix: &impl Tiles<T>, room: &Room, speeds: &[f64]) -> Result<Option<Work>> {
+    pub fn staying<T>(
+        matrix: &impl Tiles<T>,
+        room: &SlotBudget,
+        speeds: &[f64],
+    ) -> Result<Option<FactorPlan>> {
         let layout = matrix.layout();
         let count = layout.block_rows();
         let owners = owners(count, speeds);
         let Some(room) = room_for_all(&layout, room, &owners) else {
             return Ok(None);
         };
-        Work::where_all_fits(matrix, &room, &owners, speeds, true).map(Some)
+        FactorPlan::where_all_fits(matrix, &room, &owners, speeds, true).map(Some)
     }
 
-    /// Nothing travels twice, whatever the order.
+    /// For devices that hold everything: nothing is copied twice in any order.
     fn where_all_fits<T>(
         matrix: &impl Tiles<T>,
-        room: &Room,
+        room: &SlotBudget,
         owners: &[usize],
         speeds: &[f64],
         stays: bool,
-    ) -> Result<Work> {
+    ) -> Result<FactorPlan> {
         let layout = matrix.layout();
         let strips = strips_for(matrix, room);
         let count = layout.block_rows();
@@ -176,42 +129,42 @@ impl Work {
             let costs = costs::<T>(layout.tile());
             let listed = list(count, owners, speeds, costs, had)?;
             let pace = pace(listed.tasks.len(), listed.arrivals);
-            if let Some(work) = Work::by(strips, listed.tasks, room, owners, &pace)? {
+            if let Some(work) = FactorPlan::by(strips, listed.tasks, room, owners, &pace)? {
                 return Ok(work);
             }
         }
-        // What comes slowly is done as it comes, and what has little room, too.
+        // Tiles of a file, or with few slots, are computed with in the order of their arrival.
         let tasks = cholesky(count, row_by_row(count, room), had);
         let rows = (0..count).flat_map(|i| (i..count).map(move |j| (i, j)));
         let pace = pace(tasks.len(), rows.collect());
-        Work::by(strips, tasks, room, owners, &pace)?.ok_or_else(gave_way)
+        FactorPlan::by(strips, tasks, room, owners, &pace)?.ok_or_else(gave_way)
     }
 
     fn in_order<T>(
         matrix: &impl Tiles<T>,
         blocking: Blocking,
-        room: &Room,
+        room: &SlotBudget,
         owners: &[usize],
         pace: &Pace,
-    ) -> Result<Work> {
+    ) -> Result<FactorPlan> {
         let layout = matrix.layout();
         let had = |i, j| layout.index(i, j).map_or(0, |tile| matrix.step(tile));
         let tasks = cholesky(layout.block_rows(), blocking, had);
-        Work::by(strips_for(matrix, room), tasks, room, owners, pace)?.ok_or_else(gave_way)
+        FactorPlan::by(strips_for(matrix, room), tasks, room, owners, pace)?.ok_or_else(gave_way)
     }
 
-    /// `None` where a tile that is to stay would have to give way.
+    /// `None` if a tile that must stay would be replaced.
     fn by(
         strips: Strips,
         tasks: Vec<Task>,
-        room: &Room,
+        room: &SlotBudget,
         owners: &[usize],
         pace: &Pace,
-    ) -> Result<Option<Work>> {
+    ) -> Result<Option<FactorPlan>> {
         let layout = *strips.layout();
         let own = tasks.iter().map(|task| request_of(&layout, task));
         let own: Vec<Request> = own.collect::<Result<_>>()?;
-        let mut work = Work {
+        let mut work = FactorPlan {
             layout,
             strips,
             tasks,
@@ -246,8 +199,8 @@ impl Work {
     }
 
     /// Gives each device its tasks, and makes the steps of the devices' plans the requests to the
-    /// host's memory, in an order in which what one needs of another comes later. False where a
-    /// tile that is to stay would have to give way.
+    /// host's memory. A step that needs the result of another one comes after it. False if a tile
+    /// that must stay would be replaced.
     fn share(&mut self, owners: &[usize], pace: &Pace) -> Result<bool> {
         let own = std::mem::take(&mut self.requests);
         let owner = |task: &Task| owners[task.target().1];
@@ -321,7 +274,8 @@ impl Work {
         }
     }
 
-    /// Disks are some ten times slower than the bus, and that slower than what is between devices.
+    /// The cost of all copies. A disk is about ten times slower than the bus, and the bus slower
+    /// than copies between devices.
     fn cost(&self) -> usize {
         let t = self.traffic();
         10 * (t.loaded + t.stored) + t.sent + t.fetched + t.passed / 4
@@ -332,7 +286,7 @@ impl Work {
         each.sum()
     }
 
-    /// The task on behalf of which the host's memory was asked for something.
+    /// The task that a request to the host's memory is for.
     pub(crate) fn task_of(&self, request: usize) -> Option<Task> {
         let task = match self.by.get(request) {
             None => request,

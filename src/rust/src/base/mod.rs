@@ -6,6 +6,7 @@
 
 pub mod accounting;
 pub(crate) mod chunks;
+pub(crate) mod columns;
 pub mod error;
 pub(crate) mod host_memory;
 pub mod identity;

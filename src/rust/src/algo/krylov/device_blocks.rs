@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use faer::{MatMut, MatRef};
 
 use super::blocks::Blocks;
-use super::host_blocks::PLAIN;
+use crate::base::columns::PLAIN;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Part;
 use crate::base::scalar::{try_zeroed, Scalar};

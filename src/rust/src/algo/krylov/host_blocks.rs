@@ -1,9 +1,10 @@
 //! Blocks of `blocks` in memory of the host.
 
 use super::blocks::Blocks;
+use crate::base::columns::{advance, dot, norm, norm_of, pairs, products};
 use crate::base::error::{Error, Result};
 use crate::base::scalar::try_zeroed;
-use crate::base::threads::{join, resolve, share};
+use crate::base::threads::{resolve, share};
 
 /// A matrix by columns.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,107 +83,6 @@ impl Host {
 
 /// An entry on its way from memory and back costs about as much as this many multiplications.
 const PASSING: f64 = 16.0;
-
-/// Entries that one thread takes at once.
-const CHUNK: usize = 4096;
-
-/// Where to halve vectors: the tree of sums is the same with any number of threads.
-fn half(len: usize) -> usize {
-    (len / 2).next_multiple_of(CHUNK)
-}
-
-fn dot(x: &[f64], y: &[f64], threads: usize) -> f64 {
-    if x.len() <= CHUNK {
-        // Several sums, which do not wait for each other.
-        let mut sums = [0.0; 8];
-        let (whole, rest) = (x.chunks_exact(8), x.chunks_exact(8).remainder());
-        let tail = &y[y.len() - rest.len()..];
-        for (x, y) in whole.zip(y.chunks_exact(8)) {
-            (0..8).for_each(|i| sums[i] += x[i] * y[i]);
-        }
-        let rest: f64 = rest.iter().zip(tail).map(|(x, y)| x * y).sum();
-        return sums.iter().sum::<f64>() + rest;
-    }
-    let at = half(x.len());
-    let (left, right) = join(
-        threads,
-        |t| dot(&x[..at], &y[..at], t),
-        |t| dot(&x[at..], &y[at..], t),
-    );
-    left + right
-}
-
-/// `f` of each pair of entries.
-fn pairs(x: &[f64], y: &mut [f64], threads: usize, f: &(impl Fn(f64, &mut f64) + Sync)) {
-    if threads < 2 || x.len() <= CHUNK {
-        x.iter().zip(y).for_each(|(x, y)| f(*x, y));
-        return;
-    }
-    let at = half(x.len());
-    let ((x1, x2), (y1, y2)) = (x.split_at(at), y.split_at_mut(at));
-    join(threads, |t| pairs(x1, y1, t, f), |t| pairs(x2, y2, t, f));
-}
-
-/// Products of pairs of entries.
-fn products((x, y): (&[f64], &[f64]), out: &mut [f64], threads: usize) {
-    if threads < 2 || out.len() <= CHUNK {
-        let both = x.iter().zip(y);
-        out.iter_mut().zip(both).for_each(|(o, (x, y))| *o = x * y);
-        return;
-    }
-    let at = half(out.len());
-    let ((x1, x2), (y1, y2)) = (x.split_at(at), y.split_at(at));
-    let (a, b) = out.split_at_mut(at);
-    join(
-        threads,
-        |t| products((x1, y1), a, t),
-        |t| products((x2, y2), b, t),
-    );
-}
-
-/// The step of [`Blocks::advance`] for one column; the sum of squares of r, as [`dot`] has it.
-fn advance(
-    step: f64,
-    (p, x): (&[f64], &mut [f64]),
-    (q, r): (&[f64], &mut [f64]),
-    threads: usize,
-) -> f64 {
-    if x.len() <= CHUNK {
-        p.iter().zip(x).for_each(|(p, x)| *x += step * p);
-        q.iter().zip(r.iter_mut()).for_each(|(q, r)| *r -= step * q);
-        return dot(r, r, 1);
-    }
-    let at = half(x.len());
-    let ((p1, p2), (q1, q2)) = (p.split_at(at), q.split_at(at));
-    let ((x1, x2), (r1, r2)) = (x.split_at_mut(at), r.split_at_mut(at));
-    let (left, right) = join(
-        threads,
-        |t| advance(step, (p1, x1), (q1, r1), t),
-        |t| advance(step, (p2, x2), (q2, r2), t),
-    );
-    left + right
-}
-
-/// Squares of numbers in this range neither overflow nor lose digits by underflow, nor do their
-/// sums.
-pub(super) const PLAIN: std::ops::Range<f64> = 1e-280..1e300;
-
-fn norm(x: &[f64], threads: usize) -> f64 {
-    norm_of(dot(x, x, threads), x)
-}
-
-/// The norm of x, whose squares have this sum.
-fn norm_of(square: f64, x: &[f64]) -> f64 {
-    if PLAIN.contains(&square) {
-        return square.sqrt();
-    }
-    // NaN is found by the sum, as a maximum leaves it out.
-    let most = x.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
-    if square.is_nan() || most == 0.0 || most == f64::INFINITY {
-        return if square.is_nan() { square } else { most };
-    }
-    most * x.iter().map(|x| (x / most).powi(2)).sum::<f64>().sqrt()
-}
 
 impl Blocks for Host {
     type Block = HostBlock;

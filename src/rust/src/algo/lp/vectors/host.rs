@@ -1,29 +1,16 @@
 //! The vectors of `space` on the host.
 
 use super::space::{Capped, Line, Recentre, Vectors};
+use crate::base::columns::{dot, sum_of};
 use crate::base::error::Result;
 
 /// Vectors of the host.
 #[derive(Debug, Clone, Copy)]
 pub struct Plain;
 
-/// Four sums that do not wait for each other.
-fn sum_of(len: usize, term: impl Fn(usize) -> f64) -> f64 {
-    let mut sums = [0.0; 4];
-    let whole = len / 4 * 4;
-    for i in (0..whole).step_by(4) {
-        for (k, sum) in sums.iter_mut().enumerate() {
-            *sum += term(i + k);
-        }
-    }
-    let rest: f64 = (whole..len).map(term).sum();
-    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
-}
-
-fn dot(x: &[f64], y: &[f64]) -> f64 {
+fn inner(x: &[f64], y: &[f64]) -> f64 {
     let len = x.len().min(y.len());
-    let (x, y) = (&x[..len], &y[..len]);
-    sum_of(len, |i| x[i] * y[i])
+    dot(&x[..len], &y[..len], 1)
 }
 
 impl Vectors for Plain {
@@ -86,7 +73,7 @@ impl Vectors for Plain {
     }
 
     fn dots(&self, pairs: &[(&Vec<f64>, &Vec<f64>)]) -> Result<Vec<f64>> {
-        Ok(pairs.iter().map(|(x, y)| dot(x, y)).collect())
+        Ok(pairs.iter().map(|(x, y)| inner(x, y)).collect())
     }
 
     fn sum(&self, x: &Vec<f64>) -> Result<f64> {

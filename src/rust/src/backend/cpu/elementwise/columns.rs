@@ -4,15 +4,12 @@ use faer::{MatMut, MatRef};
 
 use crate::backend::cpu::elementwise::entries::{each_chunk, ARITHMETIC};
 use crate::backend::cpu::matrix::views::{columns, require};
+use crate::base::columns::dot;
 use crate::base::error::Result;
 use crate::base::interrupt;
 use crate::base::scalar::Scalar;
-use crate::base::threads::{join, share};
+use crate::base::threads::share;
 use crate::device::elementwise::Scaling;
-
-/// Products that one loop sums.
-const LEAF: usize = 512;
-const LANES: usize = 8;
 
 pub(crate) fn scale<T: Scalar>(
     x: MatRef<'_, T>,
@@ -50,28 +47,4 @@ pub(crate) fn dots<T: Scalar>(
         Ok(dot(x.col(j).as_slice(), y.col(j).as_slice(), threads))
     };
     (0..x.ncols()).map(of).collect()
-}
-
-/// Inner product along a tree of sums that depends on the length alone.
-fn dot<T: Scalar>(x: &[T], y: &[T], threads: usize) -> f64 {
-    if x.len() > LEAF {
-        let half = (x.len() / 2).next_multiple_of(LANES);
-        let ((x1, x2), (y1, y2)) = (x.split_at(half), y.split_at(half));
-        let (a, b) = join(threads, |t| dot(x1, y1, t), |t| dot(x2, y2, t));
-        return a + b;
-    }
-    let product = |x: T, y: T| -> f64 {
-        let (x, y): (f64, f64) = (x.into(), y.into());
-        x * y
-    };
-    let mut lanes = [0.0; LANES];
-    let ((blocks, rest), (others, tail)) = (
-        pulp::as_arrays::<LANES, _>(x),
-        pulp::as_arrays::<LANES, _>(y),
-    );
-    for (x, y) in blocks.iter().zip(others) {
-        (0..LANES).for_each(|i| lanes[i] += product(x[i], y[i]));
-    }
-    let rest = rest.iter().zip(tail).map(|(x, y)| product(*x, *y));
-    lanes.iter().sum::<f64>() + rest.sum::<f64>()
 }

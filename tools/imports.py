@@ -31,7 +31,7 @@ ORDER = {
     "algo/lp": ["problem", "vectors", "normal", "standard_form", "presolve", "ipm", "solution",
         "simplex", "interior_point", "solve", "choice"],
     "backend/cpu": [
-        "vector", "matrix", "gemm", "triangular", "elementwise cholesky lu update multigrid", "qr",
+        "vector", "matrix", "gemm", "triangular separate", "elementwise cholesky lu update multigrid", "qr",
         "device",
     ],
     "backend/cuda": [

@@ -39,6 +39,31 @@ pub trait Blas<T: Scalar>: Memory<T> {
         a: &Self::Mat<'_>,
         b: &mut Self::Mat<'_>,
     ) -> Result<()>;
+    /// `out <- A X` for a symmetric matrix A, both of whose triangles are read.
+    ///
+    /// On the host a column of the result depends on that column of X alone: no bit of it on the
+    /// number of columns or threads. On a GPU that holds to rounding.
+    fn multiply_columns(
+        &self,
+        a: &Self::Mat<'_>,
+        x: &Self::Mat<'_>,
+        out: &mut Self::Mat<'_>,
+    ) -> Result<()> {
+        let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
+        self.gemm(one, Trans::No, a, Trans::No, x, zero, out)
+    }
+    /// `B <- op(A)^-1 B` for a triangle of A, without a zero on its diagonal. Columns are as
+    /// independent as those of [`Blas::multiply_columns`].
+    fn solve_columns(
+        &self,
+        uplo: Uplo,
+        trans: Trans,
+        a: &Self::Mat<'_>,
+        b: &mut Self::Mat<'_>,
+    ) -> Result<()> {
+        let order = self.shape(a).0;
+        self.trsm(Side::Left, uplo, trans, Diag::NonUnit, order, a, b)
+    }
     /// The largest sum of absolute values in a column; 0 without columns.
     fn norm1(&self, a: &Self::Mat<'_>) -> Result<f64>;
     /// The Euclidean norm of every column, without overflow or underflow.

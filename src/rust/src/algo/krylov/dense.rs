@@ -7,7 +7,7 @@ use super::blocks::{require_order, Blocks, Operator, Preconditioner};
 use super::device_blocks::OnDevice;
 use super::host_blocks::{Host, HostBlock};
 use crate::base::error::Result;
-use crate::base::matrix::{Diag, Side, Trans, Uplo};
+use crate::base::matrix::{Trans, Uplo};
 use crate::base::scalar::{narrow, try_zeroed, widened, Scalar};
 use crate::device::elementwise::Elementwise;
 use crate::device::lapack::Lapack;
@@ -26,9 +26,7 @@ impl<T: Scalar, D: Elementwise<T>> Operator<OnDevice<'_, T, D>> for Dense<'_, '_
         x: &D::Mat<'static>,
         out: &mut D::Mat<'static>,
     ) -> Result<()> {
-        let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
-        let no = Trans::No;
-        blocks.dev.gemm(one, no, self.0, no, x, zero, out)
+        blocks.dev.multiply_columns(self.0, x, out)
     }
 }
 
@@ -53,11 +51,9 @@ impl<T: Scalar, D: Elementwise<T>> Preconditioner<OnDevice<'_, T, D>> for Factor
             Uplo::Upper => [Trans::Yes, Trans::No],
             Uplo::Lower => [Trans::No, Trans::Yes],
         };
-        let (left, diag) = (Side::Left, Diag::NonUnit);
-        first.into_iter().try_for_each(|trans| {
-            let dev = blocks.dev;
-            dev.trsm(left, self.uplo, trans, diag, n, self.factor, out)
-        })
+        first
+            .into_iter()
+            .try_for_each(|trans| blocks.dev.solve_columns(self.uplo, trans, self.factor, out))
     }
 }
 

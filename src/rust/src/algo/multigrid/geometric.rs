@@ -16,7 +16,7 @@ use faer::{MatMut, MatRef};
 
 use crate::base::error::{Error, Result};
 use crate::base::interrupt;
-use crate::base::matrix::{Diag, Part, Side, Trans, Uplo};
+use crate::base::matrix::{Part, Trans, Uplo};
 use crate::base::scalar::try_zeroed;
 use crate::device::elementwise::Elementwise;
 use crate::device::functions::Map;
@@ -284,12 +284,8 @@ impl<'d, D: Elementwise<f64>, L: Level<D>> Multigrid<'d, D, L> {
 
 /// `b` becomes the solution.
 fn solve<D: Elementwise<f64>>(dev: &D, factor: &Own<D>, b: &mut Own<D>) -> Result<()> {
-    let n = dev.shape(factor).0;
-    for trans in [Trans::Yes, Trans::No] {
-        let diag = Diag::NonUnit;
-        dev.trsm(Side::Left, Uplo::Upper, trans, diag, n, factor, b)?;
-    }
-    Ok(())
+    dev.solve_columns(Uplo::Upper, Trans::Yes, factor, b)?;
+    dev.solve_columns(Uplo::Upper, Trans::No, factor, b)
 }
 
 /// What the diagonal is enlarged by, as a part of it, where rounding took what was positive: this

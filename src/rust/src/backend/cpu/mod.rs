@@ -10,6 +10,7 @@ mod lu;
 mod matrix;
 mod multigrid;
 mod qr;
+mod separate;
 mod triangular;
 mod update;
 pub(crate) mod vector;

@@ -1,6 +1,7 @@
 //! Preconditioned conjugate gradients and incomplete Cholesky factors: against direct solutions,
 //! textbook recurrences and closed forms.
 
+mod alone;
 mod columns;
 mod counts;
 mod direct;

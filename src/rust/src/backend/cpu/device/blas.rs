@@ -1,7 +1,7 @@
 //! Products, triangular systems, norms.
 
 use crate::backend::cpu::matrix::views::{op, require, CpuMat};
-use crate::backend::cpu::{elementwise, gemm, triangular, CpuDevice};
+use crate::backend::cpu::{elementwise, gemm, separate, triangular, CpuDevice};
 use crate::base::error::Result;
 use crate::base::matrix::{Diag, Side, Trans, Uplo};
 use crate::base::packing;
@@ -72,6 +72,25 @@ impl<T: Scalar> Blas<T> for CpuDevice {
             b,
             self.threads,
         )
+    }
+
+    fn multiply_columns(
+        &self,
+        a: &CpuMat<'_, T>,
+        x: &CpuMat<'_, T>,
+        out: &mut CpuMat<'_, T>,
+    ) -> Result<()> {
+        separate::multiply(a.view(), x.view(), out.view_mut()?, self.threads)
+    }
+
+    fn solve_columns(
+        &self,
+        uplo: Uplo,
+        trans: Trans,
+        a: &CpuMat<'_, T>,
+        b: &mut CpuMat<'_, T>,
+    ) -> Result<()> {
+        separate::solve(uplo, trans, a.view(), b.view_mut()?, self.threads)
     }
 
     fn norm1(&self, a: &CpuMat<'_, T>) -> Result<f64> {

@@ -119,3 +119,27 @@ pub(super) fn systems_of_any_shape_are_solved<D: Stencil>(dev: &D) {
         assert!(before < 1e-2 * first, "{dims:?}: {before:e} of {first:e}");
     }
 }
+
+/// Bit for bit on the CPU, with any number of threads.
+#[test]
+fn columns_are_as_if_they_were_alone() {
+    let (one, two) = (CpuDevice::new(1), CpuDevice::new(2));
+    for (dims, reach) in [([30, 21, 1], Reach::Axes), ([9, 8, 7], Reach::All)] {
+        let grid = Grid { dims };
+        let n = grid.points();
+        let x = numbers(n * 5, 7);
+        let applied = |dev: &CpuDevice, x: &[f64]| {
+            let m = Multigrid::new(dev, joined(dev, grid, reach).0).unwrap();
+            let columns = x.len() / n;
+            let mut out = dev.zeros(n, columns).unwrap();
+            m.apply(&block(dev, n, columns, x), &mut out).unwrap();
+            fetch(dev, &out)
+        };
+        let all = applied(&two, &x);
+        assert!(all == applied(&one, &x));
+        for c in 0..5 {
+            let alone = applied(&two, &x[c * n..(c + 1) * n]);
+            assert!(alone.col(0) == all.col(c), "{dims:?}, column {c}");
+        }
+    }
+}

@@ -31,8 +31,8 @@ ORDER = {
     "algo/lp": ["problem", "vectors", "normal", "standard_form", "presolve", "ipm", "solution",
         "simplex", "interior_point", "solve", "choice"],
     "backend/cpu": [
-        "vector", "matrix", "gemm", "triangular separate", "elementwise cholesky lu update multigrid", "qr",
-        "device",
+        "vector", "matrix", "gemm", "triangular separate",
+        "elementwise cholesky lu update multigrid", "qr", "device",
     ],
     "backend/cuda": [
         "driver", "transfer", "matrix", "gemm", "precision panel", "triangular", "elementwise",

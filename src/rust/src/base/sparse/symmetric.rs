@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::csc::{copied, look, wrong, Csc, CscRef, Place};
+use super::csc::{copied, wrong, Csc, CscRef, Place};
 use crate::base::error::{Error, Result};
 use crate::base::scalar::{filled, try_zeroed};
 use crate::base::threads::join;
@@ -57,7 +57,6 @@ impl Symmetric {
         };
         let mut starts = filled(n + 1, 0)?;
         for j in 0..n {
-            look(j)?;
             for (i, v) in read(j) {
                 if !v.is_finite() {
                     return Err(Error::NonFiniteIn { argument: "A" });
@@ -76,7 +75,6 @@ impl Symmetric {
             next[i] += 1;
         };
         for j in 0..n {
-            look(j)?;
             for (i, v) in read(j) {
                 put(j, i, *v);
                 if mirrored(i, j) {

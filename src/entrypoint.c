@@ -1,6 +1,7 @@
 // What Rust cannot do safely in an R package: allocate R memory, which may jump past Rust frames,
 // ask R for a pending interrupt, which jumps too, and print. The symbols of the Rust library are
-// registered by extendr.
+// registered by extendr. Most routines are static and in this one file, since the table at its end
+// registers them.
 #include <stdio.h>
 #include <string.h>
 #include <R.h>

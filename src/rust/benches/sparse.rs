@@ -19,8 +19,9 @@ use cudafactor::base::error::Result;
 use cudafactor::base::matrix::Part;
 use cudafactor::base::sparse::symmetric::Stored;
 use cudafactor::device::elementwise::Elementwise;
+use cudafactor::device::multigrid::{LevelOperator, Step};
 use cudafactor::device::sparse::{Columns, Sparse, DOMINANT};
-use cudafactor::device::stencil::{Grid, Reach, Step};
+use cudafactor::device::stencil::{Grid, Reach};
 use faer::MatRef;
 
 /// Runs that are timed together, after one that is not.
@@ -112,15 +113,13 @@ fn products(dev: &CudaDevice, name: &str, a: &Matrix, memory: f64) -> Result<()>
     let x = vector(dev, n)?;
     let mut out = dev.blank(n, 1)?;
     let (mut p, b) = (vector(dev, n)?, vector(dev, n)?);
-    let product = timed(dev, REPEATS, || {
-        dev.sparse_residual(&csr, None, &x, &mut out)
-    })?;
+    let product = timed(dev, REPEATS, || csr.residual(dev, None, &x, &mut out))?;
     let step = Step {
         rate: 0.5,
         momentum: 0.1,
     };
     let relax = timed(dev, REPEATS, || {
-        dev.sparse_relax(&csr, &b, Some(&x), step, &mut p, &mut out)
+        csr.relax(dev, &b, Some(&x), step, &mut p, &mut out)
     })?;
     let bytes = (12 * entries + 4 * n) as f64;
     let floor = |numbers: usize| (bytes + (8 * numbers * n) as f64) / memory;

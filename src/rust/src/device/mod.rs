@@ -15,6 +15,7 @@ pub mod elementwise;
 pub mod functions;
 pub mod lapack;
 pub mod memory;
+pub mod multigrid;
 pub mod report;
 pub mod sparse;
 pub mod stencil;

@@ -14,10 +14,11 @@
 //! between those that are alike.
 
 use crate::base::error::Result;
-use crate::base::sparse::csc::{Csc, CscRef};
+use crate::base::sparse::csc::Csc;
 use crate::base::sparse::symmetric::Stored;
+use crate::base::sparse::view::CscRef;
 use crate::device::elementwise::Elementwise;
-use crate::device::stencil::Step;
+use crate::device::multigrid::{Interpolation, LevelOperator};
 
 /// A symmetric matrix of the host by columns, as R has it: where each begins and the last one ends,
 /// rows counted from 0, values.
@@ -88,11 +89,11 @@ pub fn priority(i: u32, j: u32, strength: f64) -> u64 {
 /// Arithmetic with sparse matrices. Vectors are columns, several of them beside each other, of as
 /// many rows as the matrix has, or as there are rows or aggregates; no result is an operand. What
 /// does not fit together is [`Dimension`](crate::base::error::Error::Dimension).
-pub trait Sparse: Elementwise<f64> {
+pub trait Sparse: Elementwise<f64> + Sized {
     /// A matrix with its diagonal for relaxation.
-    type Csr;
+    type Csr: LevelOperator<Self>;
     /// Which aggregate each row is in, if it is in one, and the rows of each, ascending.
-    type Aggregates;
+    type Aggregates: Interpolation<Self>;
 
     /// A matrix from the host. Errors: [`Dimension`](crate::base::error::Error::Dimension) of parts
     /// that do not fit together or are out of order, and of more entries than 31 bits count;
@@ -112,27 +113,6 @@ pub trait Sparse: Elementwise<f64> {
 
     /// `diag(by) A diag(by)`, for one column of finite numbers.
     fn sparse_scaled(&self, a: &Self::Csr, by: &Self::Mat<'static>) -> Result<Self::Csr>;
-
-    /// `out <- b - A x`, or `A x` where there is no b.
-    fn sparse_residual(
-        &self,
-        a: &Self::Csr,
-        b: Option<&Self::Mat<'static>>,
-        x: &Self::Mat<'static>,
-        out: &mut Self::Mat<'static>,
-    ) -> Result<()>;
-
-    /// `p` as [`Step`] says with the diagonal for relaxation, and `out <- x + p`. Without x that is
-    /// 0, and nothing of p is read.
-    fn sparse_relax(
-        &self,
-        a: &Self::Csr,
-        b: &Self::Mat<'static>,
-        x: Option<&Self::Mat<'static>>,
-        step: Step,
-        p: &mut Self::Mat<'static>,
-        out: &mut Self::Mat<'static>,
-    ) -> Result<()>;
 
     /// Aggregates of a pair of rows or a few more. Rows whose other entries sum up to no more than
     /// `apart` times their own, as [`DOMINANT`] has it, are in none; with -1 rows without entries
@@ -165,22 +145,6 @@ pub trait Sparse: Elementwise<f64> {
         a: &Self::Csr,
         of: &Self::Aggregates,
         coarse: &mut Self::Csr,
-    ) -> Result<()>;
-
-    /// `out <- P' x`.
-    fn sparse_restrict(
-        &self,
-        of: &Self::Aggregates,
-        x: &Self::Mat<'static>,
-        out: &mut Self::Mat<'static>,
-    ) -> Result<()>;
-
-    /// `out <- out + P x`.
-    fn sparse_prolong(
-        &self,
-        of: &Self::Aggregates,
-        x: &Self::Mat<'static>,
-        out: &mut Self::Mat<'static>,
     ) -> Result<()>;
 }
 

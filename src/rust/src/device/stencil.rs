@@ -17,6 +17,7 @@
 
 use crate::base::error::Result;
 use crate::device::elementwise::Elementwise;
+use crate::device::multigrid::{Interpolation, LevelOperator, Step};
 
 /// Extents of a grid, of which the first varies fastest; those that are not needed are 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,19 +113,17 @@ pub struct Operator<M> {
     pub entries: M,
 }
 
-/// A step of an iteration: `p <- momentum p + rate D^-1 (b - A x)`, with D diagonal and
-/// `d_i = max(a_ii, sum_j |a_ij| / 2)`, so that eigenvalues of `D^-1 A` are at most 2. That is the
-/// operator's diagonal where no coupling is negative, as on an image's grid; coarser ones may have
-/// some.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Step {
-    pub rate: f64,
-    pub momentum: f64,
+/// The weights of the interpolation to a grid from its coarse grid: a row for each point of that,
+/// `weights()` columns.
+#[derive(Debug)]
+pub struct Weights<M> {
+    pub grid: Grid,
+    pub entries: M,
 }
 
 /// Arithmetic with operators. Vectors are columns, several of them beside each other; shapes are
 /// the caller's duty, and no result is an operand.
-pub trait Stencil: Elementwise<f64> {
+pub trait Stencil: Elementwise<f64> + Sized {
     /// `out <- b - A x`, or `A x` where there is no b.
     fn stencil_residual(
         &self,
@@ -145,23 +144,23 @@ pub trait Stencil: Elementwise<f64> {
         out: &mut Self::Mat<'static>,
     ) -> Result<()>;
 
-    /// The weights of the interpolation P from the coarse grid: a row for each of its points,
-    /// `weights()` columns.
-    fn stencil_interpolation(&self, a: &Operator<Self::Mat<'static>>)
-        -> Result<Self::Mat<'static>>;
+    /// The interpolation P from the coarse grid.
+    fn stencil_interpolation(
+        &self,
+        a: &Operator<Self::Mat<'static>>,
+    ) -> Result<Weights<Self::Mat<'static>>>;
 
     /// `P' A P`, of the coarse grid and [`Reach::All`].
     fn stencil_coarsen(
         &self,
         a: &Operator<Self::Mat<'static>>,
-        weights: &Self::Mat<'static>,
+        weights: &Weights<Self::Mat<'static>>,
     ) -> Result<Operator<Self::Mat<'static>>>;
 
     /// `out <- P' x`, x of the grid and `out` of the coarse one.
     fn stencil_restrict(
         &self,
-        grid: Grid,
-        weights: &Self::Mat<'static>,
+        weights: &Weights<Self::Mat<'static>>,
         x: &Self::Mat<'static>,
         out: &mut Self::Mat<'static>,
     ) -> Result<()>;
@@ -169,11 +168,44 @@ pub trait Stencil: Elementwise<f64> {
     /// `out <- out + P x`, x of the coarse grid and `out` of the grid.
     fn stencil_prolong(
         &self,
-        grid: Grid,
-        weights: &Self::Mat<'static>,
+        weights: &Weights<Self::Mat<'static>>,
         x: &Self::Mat<'static>,
         out: &mut Self::Mat<'static>,
     ) -> Result<()>;
+}
+
+impl<D: Stencil> LevelOperator<D> for Operator<D::Mat<'static>> {
+    fn residual(
+        &self,
+        dev: &D,
+        b: Option<&D::Mat<'static>>,
+        x: &D::Mat<'static>,
+        out: &mut D::Mat<'static>,
+    ) -> Result<()> {
+        dev.stencil_residual(self, b, x, out)
+    }
+
+    fn relax(
+        &self,
+        dev: &D,
+        b: &D::Mat<'static>,
+        x: Option<&D::Mat<'static>>,
+        step: Step,
+        p: &mut D::Mat<'static>,
+        out: &mut D::Mat<'static>,
+    ) -> Result<()> {
+        dev.stencil_relax(self, b, x, step, p, out)
+    }
+}
+
+impl<D: Stencil> Interpolation<D> for Weights<D::Mat<'static>> {
+    fn restrict(&self, dev: &D, x: &D::Mat<'static>, out: &mut D::Mat<'static>) -> Result<()> {
+        dev.stencil_restrict(self, x, out)
+    }
+
+    fn prolong(&self, dev: &D, x: &D::Mat<'static>, out: &mut D::Mat<'static>) -> Result<()> {
+        dev.stencil_prolong(self, x, out)
+    }
 }
 
 #[cfg(test)]

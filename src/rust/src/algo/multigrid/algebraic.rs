@@ -11,16 +11,16 @@
 use crate::device::memory::Memory;
 use faer::MatRef;
 
-use super::geometric::{Level, Multigrid, COARSEST};
+use super::geometric::{beyond, Level, Multigrid, COARSEST};
 use crate::algo::krylov::blocks::{Operator, Preconditioner};
 use crate::algo::krylov::device_blocks::OnDevice;
-use crate::base::error::{Error, Result};
+use crate::base::error::Result;
 use crate::base::matrix::Part;
 use crate::base::scalar::{filled, try_zeroed};
 use crate::device::elementwise::Operand;
 use crate::device::functions::{Fold, Lines, Zip};
+use crate::device::multigrid::{LevelOperator, Step};
 use crate::device::sparse::{Sparse, DOMINANT};
-use crate::device::stencil::Step;
 
 /// What a correction is larger by for the steps between aggregates. 1.5 to 2 take about as many
 /// iterations on grids in the plane and in space.
@@ -39,14 +39,6 @@ pub struct Aggregated<A, G> {
     /// How many levels are above.
     depth: usize,
     aggregates: Option<G>,
-}
-
-impl<A, G> Aggregated<A, G> {
-    fn aggregates(&self) -> Result<&G> {
-        self.aggregates.as_ref().ok_or_else(|| Error::Internal {
-            what: "multigrid went beyond its coarsest level".into(),
-        })
-    }
 }
 
 type Own<D> = <D as Memory<f64>>::Mat<'static>;
@@ -95,28 +87,15 @@ impl<D: Sparse> Level<D> for Of<D> {
         Ok(dense)
     }
 
-    fn residual(&self, dev: &D, b: &Own<D>, x: &Own<D>, out: &mut Own<D>) -> Result<()> {
-        dev.sparse_residual(&self.matrix, Some(b), x, out)
+    type Operator = D::Csr;
+    type Interpolation = D::Aggregates;
+
+    fn operator(&self) -> &D::Csr {
+        &self.matrix
     }
 
-    fn relax(
-        &self,
-        dev: &D,
-        b: &Own<D>,
-        x: Option<&Own<D>>,
-        step: Step,
-        p: &mut Own<D>,
-        out: &mut Own<D>,
-    ) -> Result<()> {
-        dev.sparse_relax(&self.matrix, b, x, step, p, out)
-    }
-
-    fn restrict(&self, dev: &D, x: &Own<D>, out: &mut Own<D>) -> Result<()> {
-        dev.sparse_restrict(self.aggregates()?, x, out)
-    }
-
-    fn prolong(&self, dev: &D, x: &Own<D>, out: &mut Own<D>) -> Result<()> {
-        dev.sparse_prolong(self.aggregates()?, x, out)
+    fn interpolation(&self) -> Result<&D::Aggregates> {
+        self.aggregates.as_ref().ok_or_else(beyond)
     }
 }
 
@@ -154,7 +133,7 @@ fn near_null<D: Sparse>(dev: &D, a: &D::Csr) -> Result<Option<Own<D>>> {
     let mut t = dev.load_temporary(column, Part::All)?;
     let (zero, mut p, mut other) = (dev.zeros(n, 1)?, dev.blank(n, 1)?, dev.blank(n, 1)?);
     let rest = |t: &Own<D>, p: &mut Own<D>, other: &mut Own<D>| -> Result<f64> {
-        dev.sparse_relax(a, &zero, Some(t), WHOLE, p, other)?;
+        a.relax(dev, &zero, Some(t), WHOLE, p, other)?;
         Ok((dev.column_dots(p, p)?[0] / dev.column_dots(t, t)?[0]).sqrt())
     };
     let before = rest(&t, &mut p, &mut other)?;
@@ -162,7 +141,7 @@ fn near_null<D: Sparse>(dev: &D, a: &D::Csr) -> Result<Option<Own<D>>> {
         return Ok(None);
     }
     for _ in 0..SWEEPS {
-        dev.sparse_relax(a, &zero, Some(&t), PART, &mut p, &mut other)?;
+        a.relax(dev, &zero, Some(&t), PART, &mut p, &mut other)?;
         std::mem::swap(&mut t, &mut other);
     }
     let after = rest(&t, &mut p, &mut other)?;
@@ -231,7 +210,7 @@ impl<D: Sparse> Operator<OnDevice<'_, f64, D>> for Algebraic<'_, D> {
     }
 
     fn multiply(&self, blocks: &OnDevice<'_, f64, D>, x: &Own<D>, out: &mut Own<D>) -> Result<()> {
-        blocks.dev.sparse_residual(self.matrix(), None, x, out)
+        self.matrix().residual(blocks.dev, None, x, out)
     }
 }
 

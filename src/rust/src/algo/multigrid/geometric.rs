@@ -20,7 +20,8 @@ use crate::base::matrix::{Part, Trans, Uplo};
 use crate::base::scalar::try_zeroed;
 use crate::device::elementwise::Elementwise;
 use crate::device::functions::Map;
-use crate::device::stencil::{Operator, Stencil, Step};
+use crate::device::multigrid::{Interpolation, LevelOperator, Step};
+use crate::device::stencil::{Operator, Stencil, Weights};
 
 /// A level of at most so many points is not made coarser.
 pub(super) const COARSEST: usize = 256;
@@ -54,22 +55,13 @@ pub trait Level<D: Elementwise<f64>>: Sized {
     /// By columns, as a dense matrix.
     fn dense(&self, dev: &D) -> Result<Vec<f64>>;
 
-    /// `out <- b - A x`.
-    fn residual(&self, dev: &D, b: &Own<D>, x: &Own<D>, out: &mut Own<D>) -> Result<()>;
-    /// `p` as [`Step`] says, and `out <- x + p`. Without x that is 0, and nothing of p is read.
-    fn relax(
-        &self,
-        dev: &D,
-        b: &Own<D>,
-        x: Option<&Own<D>>,
-        step: Step,
-        p: &mut Own<D>,
-        out: &mut Own<D>,
-    ) -> Result<()>;
-    /// `out <- P' x`, of the next level.
-    fn restrict(&self, dev: &D, x: &Own<D>, out: &mut Own<D>) -> Result<()>;
-    /// `out <- out + P x`, x of the next level.
-    fn prolong(&self, dev: &D, x: &Own<D>, out: &mut Own<D>) -> Result<()>;
+    type Operator: LevelOperator<D>;
+    type Interpolation: Interpolation<D>;
+    fn operator(&self) -> &Self::Operator;
+    /// From the next level.
+    ///
+    /// Errors: [`Error::Internal`] where that was not made.
+    fn interpolation(&self) -> Result<&Self::Interpolation>;
 }
 
 /// A matrix of a device.
@@ -78,15 +70,7 @@ type Own<D> = <D as Memory<f64>>::Mat<'static>;
 /// A level of grids, with the weights of the interpolation to it from the next one.
 pub struct Grids<M> {
     operator: Operator<M>,
-    weights: Option<M>,
-}
-
-impl<M> Grids<M> {
-    fn weights(&self) -> Result<&M> {
-        self.weights.as_ref().ok_or_else(|| Error::Internal {
-            what: "multigrid went beyond its coarsest grid".into(),
-        })
-    }
+    weights: Option<Weights<M>>,
 }
 
 impl<D: Stencil> Level<D> for Grids<Own<D>> {
@@ -109,28 +93,21 @@ impl<D: Stencil> Level<D> for Grids<Own<D>> {
         dense(dev, &self.operator)
     }
 
-    fn residual(&self, dev: &D, b: &Own<D>, x: &Own<D>, out: &mut Own<D>) -> Result<()> {
-        dev.stencil_residual(&self.operator, Some(b), x, out)
+    type Operator = Operator<Own<D>>;
+    type Interpolation = Weights<Own<D>>;
+
+    fn operator(&self) -> &Self::Operator {
+        &self.operator
     }
 
-    fn relax(
-        &self,
-        dev: &D,
-        b: &Own<D>,
-        x: Option<&Own<D>>,
-        step: Step,
-        p: &mut Own<D>,
-        out: &mut Own<D>,
-    ) -> Result<()> {
-        dev.stencil_relax(&self.operator, b, x, step, p, out)
+    fn interpolation(&self) -> Result<&Self::Interpolation> {
+        self.weights.as_ref().ok_or_else(beyond)
     }
+}
 
-    fn restrict(&self, dev: &D, x: &Own<D>, out: &mut Own<D>) -> Result<()> {
-        dev.stencil_restrict(self.operator.grid, self.weights()?, x, out)
-    }
-
-    fn prolong(&self, dev: &D, x: &Own<D>, out: &mut Own<D>) -> Result<()> {
-        dev.stencil_prolong(self.operator.grid, self.weights()?, x, out)
+pub(super) fn beyond() -> Error {
+    Error::Internal {
+        what: "multigrid went beyond its coarsest level".into(),
     }
 }
 
@@ -259,26 +236,29 @@ impl<'d, D: Elementwise<f64>, L: Level<D>> Multigrid<'d, D, L> {
             return Ok(());
         };
         let (dev, level) = (self.dev, &self.levels[number]);
+        let a = level.operator();
         let Work { x, other, p, .. } = work;
         if let (Some(factor), true) = (&self.factor, below.is_empty()) {
             let to = out.unwrap_or(other);
             dev.map(Map::Copy, b, to)?;
             return solve(dev, factor, to);
         }
-        level.relax(dev, b, None, FIRST, p, x)?;
+        a.relax(dev, b, None, FIRST, p, x)?;
         let Some(next) = below.first_mut() else {
-            return level.relax(dev, b, Some(x), SECOND, p, out.unwrap_or(other));
+            return a.relax(dev, b, Some(x), SECOND, p, out.unwrap_or(other));
         };
-        level.relax(dev, b, Some(x), SECOND, p, other)?;
-        level.residual(dev, b, other, x)?;
-        level.restrict(dev, x, &mut next.b)?;
+        a.relax(dev, b, Some(x), SECOND, p, other)?;
+        a.residual(dev, Some(b), other, x)?;
+        level.interpolation()?.restrict(dev, x, &mut next.b)?;
         let lower = std::mem::replace(&mut next.b, dev.blank(0, 0)?);
         let done = self.cycle(number + 1, &lower, below, None);
         below[0].b = lower;
         done?;
-        level.prolong(dev, &below[0].other, other)?;
-        level.relax(dev, b, Some(other), FIRST, p, x)?;
-        level.relax(dev, b, Some(x), SECOND, p, out.unwrap_or(other))
+        level
+            .interpolation()?
+            .prolong(dev, &below[0].other, other)?;
+        a.relax(dev, b, Some(other), FIRST, p, x)?;
+        a.relax(dev, b, Some(x), SECOND, p, out.unwrap_or(other))
     }
 }
 

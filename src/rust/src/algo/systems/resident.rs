@@ -8,6 +8,7 @@ use crate::algo::krylov::pcg::pcg;
 use crate::algo::multigrid::algebraic::Algebraic;
 use crate::base::error::{Error, Result};
 use crate::device::memory::Memory;
+use crate::device::multigrid::LevelOperator;
 use crate::device::sparse::Sparse;
 
 type Own<D> = <D as Memory<f64>>::Mat<'static>;
@@ -21,7 +22,7 @@ impl<D: Sparse> Operator<OnDevice<'_, f64, D>> for Multiplies<D> {
     }
 
     fn multiply(&self, blocks: &OnDevice<'_, f64, D>, x: &Own<D>, out: &mut Own<D>) -> Result<()> {
-        blocks.dev.sparse_residual(&self.0, None, x, out)
+        self.0.residual(blocks.dev, None, x, out)
     }
 }
 

@@ -5,3 +5,4 @@
 
 pub mod csc;
 pub mod symmetric;
+pub mod view;

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::csc::{copied, wrong, Csc, CscRef, Place};
+use super::csc::Csc;
+use super::view::{copied, wrong, CscRef, Place};
 use crate::base::error::{Error, Result};
 use crate::base::scalar::{filled, try_zeroed};
 use crate::base::threads::join;

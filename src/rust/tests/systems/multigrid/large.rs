@@ -8,8 +8,9 @@ use cudafactor::algo::krylov::outcome::Stopping;
 use cudafactor::algo::systems::preconditioner::Built;
 use cudafactor::algo::systems::resident::pcg_resident;
 use cudafactor::base::sparse::symmetric::Stored;
+use cudafactor::device::multigrid::{Interpolation, LevelOperator, Step};
 use cudafactor::device::sparse::{Columns, Sparse, DOMINANT};
-use cudafactor::device::stencil::Step;
+
 use faer::Mat;
 
 on_each_device!(rows_with_very_many_entries, very_many_rows);
@@ -48,12 +49,12 @@ fn rows_with_very_many_entries<D: Sparse>(dev: &D) {
         let (x, p) = (numbers(n * columns, 3), numbers(n * columns, 4));
         let dx = block(dev, n, columns, &x);
         let (mut out, mut dp) = (dev.blank(n, columns).unwrap(), block(dev, n, columns, &p));
-        dev.sparse_residual(&csr, None, &dx, &mut out).unwrap();
+        csr.residual(dev, None, &dx, &mut out).unwrap();
         let wanted: Vec<f64> = x.chunks_exact(n).flat_map(|x| a.times(x)).collect();
         close("star", &fetch(dev, &out), &of(n, columns, &wanted), scale);
         // Of b = 0, with rates by the diagonal, which is what rows sum up to.
         let b = block(dev, n, columns, &vec![0.0; n * columns]);
-        dev.sparse_relax(&csr, &b, Some(&dx), STEP, &mut dp, &mut out)
+        csr.relax(dev, &b, Some(&dx), STEP, &mut dp, &mut out)
             .unwrap();
         let own = dev.sparse_diagonal(&csr).unwrap();
         let moved = (0..n * columns).map(|i| 0.3 * p[i] - 0.7 / own[i % n] * wanted[i]);
@@ -70,14 +71,15 @@ fn rows_with_very_many_entries<D: Sparse>(dev: &D) {
     assert!(sizes.iter().any(|s| *s > 1000), "{sizes:?}");
     let x = numbers(n, 5);
     let mut down = dev.blank(count, 1).unwrap();
-    dev.sparse_restrict(&found, &block(dev, n, 1, &x), &mut down)
+    found
+        .restrict(dev, &block(dev, n, 1, &x), &mut down)
         .unwrap();
     near(&fetch(dev, &down), &restricted(&members, count, &x), scale);
     let coarse = dev.sparse_coarsen(&csr, &found, 1.0).unwrap();
     let y = numbers(count, 6);
     let mut out = dev.blank(count, 1).unwrap();
     let dy = block(dev, count, 1, &y);
-    dev.sparse_residual(&coarse, None, &dy, &mut out).unwrap();
+    coarse.residual(dev, None, &dy, &mut out).unwrap();
     let fine = a.times(&prolonged(&members, &y));
     near(
         &fetch(dev, &out),
@@ -146,7 +148,7 @@ fn very_many_rows<D: Sparse>(dev: &D) {
     drop(mirrored);
     let x = numbers(n, 2);
     let mut out = dev.blank(n, 1).unwrap();
-    dev.sparse_residual(&csr, None, &block(dev, n, 1, &x), &mut out)
+    csr.residual(dev, None, &block(dev, n, 1, &x), &mut out)
         .unwrap();
     near(&fetch(dev, &out), &times(&x), 10.0);
     let found = dev.sparse_aggregate(&csr, DOMINANT).unwrap();
@@ -157,7 +159,8 @@ fn very_many_rows<D: Sparse>(dev: &D) {
     let y = numbers(count, 6);
     let coarse = dev.sparse_coarsen(&csr, &found, 1.0).unwrap();
     let mut out = dev.blank(count, 1).unwrap();
-    dev.sparse_residual(&coarse, None, &block(dev, count, 1, &y), &mut out)
+    coarse
+        .residual(dev, None, &block(dev, count, 1, &y), &mut out)
         .unwrap();
     let fine = times(&prolonged(&members, &y));
     near(

@@ -7,8 +7,9 @@ use cudafactor::base::error::Error;
 use cudafactor::base::sparse::symmetric::Stored;
 use cudafactor::base::threads::share;
 use cudafactor::device::elementwise::Elementwise;
+use cudafactor::device::multigrid::{Interpolation, LevelOperator, Step};
 use cudafactor::device::sparse::{priority, Columns, Sparse, DOMINANT};
-use cudafactor::device::stencil::Step;
+
 use faer::Mat;
 
 on_each_device!(
@@ -125,16 +126,16 @@ fn products_and_steps<D: Sparse>(dev: &D) {
             let mut dp = block(dev, n, columns, &p);
             let mut out = dev.blank(n, columns).unwrap();
             let (b, x, p) = (of(n, columns, &b), of(n, columns, &x), of(n, columns, &p));
-            dev.sparse_residual(&csr, None, &dx, &mut out).unwrap();
+            csr.residual(dev, None, &dx, &mut out).unwrap();
             close(name, &fetch(dev, &out), &(&a * &x), scale);
-            dev.sparse_residual(&csr, Some(&db), &dx, &mut out).unwrap();
+            csr.residual(dev, Some(&db), &dx, &mut out).unwrap();
             close(name, &fetch(dev, &out), &(&b - &a * &x), scale);
             let scaled = |r: &Mat<f64>| Mat::from_fn(n, columns, |i, j| 0.7 * r[(i, j)] / d[i]);
             let step = Step {
                 rate: 0.7,
                 momentum: 0.3,
             };
-            dev.sparse_relax(&csr, &db, Some(&dx), step, &mut dp, &mut out)
+            csr.relax(dev, &db, Some(&dx), step, &mut dp, &mut out)
                 .unwrap();
             let wanted = Mat::from_fn(n, columns, |i, j| 0.3 * p[(i, j)]) + scaled(&(&b - &a * &x));
             close(name, &fetch(dev, &dp), &wanted, scale);
@@ -146,12 +147,11 @@ fn products_and_steps<D: Sparse>(dev: &D) {
                 rate: 0.7,
                 momentum: 0.0,
             };
-            dev.sparse_relax(&csr, &db, Some(&dx), first, &mut dp, &mut out)
+            csr.relax(dev, &db, Some(&dx), first, &mut dp, &mut out)
                 .unwrap();
             close(name, &fetch(dev, &dp), &scaled(&(&b - &a * &x)), scale);
             let mut dp = block(dev, n, columns, &unread);
-            dev.sparse_relax(&csr, &db, None, step, &mut dp, &mut out)
-                .unwrap();
+            csr.relax(dev, &db, None, step, &mut dp, &mut out).unwrap();
             close(name, &fetch(dev, &dp), &scaled(&b), scale);
             close(name, &fetch(dev, &out), &scaled(&b), scale);
         }
@@ -245,13 +245,13 @@ fn coarser_matrices_are_products<D: Sparse>(dev: &D) {
         );
         let x = numbers(n * 5, 6);
         let mut down = dev.blank(count, 5).unwrap();
-        dev.sparse_restrict(&both, &block(dev, n, 5, &x), &mut down)
+        both.restrict(dev, &block(dev, n, 5, &x), &mut down)
             .unwrap();
         let x = Mat::from_fn(n, 5, |i, j| x[j * n + i]);
         close(name, &fetch(dev, &down), &(p.transpose() * x), n as f64);
         // Prolongation adds.
         let mut out = block(dev, n, 5, &vec![2.0; n * 5]);
-        dev.sparse_prolong(&both, &down, &mut out).unwrap();
+        both.prolong(dev, &down, &mut out).unwrap();
         let wanted = &p * fetch(dev, &down) + Mat::from_fn(n, 5, |_, _| 2.0);
         close(name, &fetch(dev, &out), &wanted, n as f64);
     }
@@ -275,11 +275,11 @@ fn threads_change_nothing() {
         let blank = |rows| <CpuDevice as Elementwise<f64>>::blank(dev, rows, columns).unwrap();
         let (b, x) = (block(dev, n, columns, &b), block(dev, n, columns, &x));
         let (mut p, mut out, mut small) = (blank(n), blank(n), blank(dev.sparse_count(&of)));
-        dev.sparse_residual(&csr, Some(&b), &x, &mut p).unwrap();
-        dev.sparse_relax(&csr, &b, Some(&x), step, &mut p, &mut out)
+        csr.residual(dev, Some(&b), &x, &mut p).unwrap();
+        csr.relax(dev, &b, Some(&x), step, &mut p, &mut out)
             .unwrap();
-        dev.sparse_restrict(&of, &out, &mut small).unwrap();
-        dev.sparse_prolong(&of, &small, &mut p).unwrap();
+        of.restrict(dev, &out, &mut small).unwrap();
+        of.prolong(dev, &small, &mut p).unwrap();
         [p, out, small].map(|m| fetch(dev, &m))
     });
     assert!(all[0] == all[1]);

@@ -2,8 +2,9 @@
 
 use crate::base::error::Result;
 use crate::base::scalar::try_zeroed;
-use crate::base::sparse::csc::{look, Csc, Place};
+use crate::base::sparse::csc::Csc;
 use crate::base::sparse::symmetric::Symmetric;
+use crate::base::sparse::view::{look, Place};
 
 /// A matrix with its diagonals.
 pub struct HostCsr {

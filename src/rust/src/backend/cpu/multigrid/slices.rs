@@ -90,7 +90,7 @@ impl<'a> Slices<'a> {
         }
     }
 
-    /// What the rows of a line are divided by, as [`Step`](crate::device::stencil::Step) says.
+    /// What the rows of a line are divided by, as [`Step`](crate::device::multigrid::Step) says.
     /// `around` has room for the sums of couplings' magnitudes.
     pub(super) fn divisors(&self, line: usize, around: &mut [f64], out: &mut [f64]) {
         let at = line * out.len();

@@ -7,10 +7,11 @@ use crate::backend::cpu::multigrid::csr::{HostAggregates, HostCsr};
 use crate::backend::cpu::multigrid::slices::{in_parts, numbers, numbers_mut};
 use crate::backend::cpu::CpuDevice;
 use crate::base::error::{Error, Result};
-use crate::base::sparse::csc::{copied, look, wrong, Csc, Place};
+use crate::base::sparse::csc::Csc;
 use crate::base::sparse::symmetric::{Stored, Symmetric};
+use crate::base::sparse::view::{copied, look, wrong, Place};
+use crate::device::multigrid::{Interpolation, LevelOperator, Step};
 use crate::device::sparse::{Columns, Sparse};
-use crate::device::stencil::Step;
 
 /// All entries of a matrix from the host. What they must be stands at [`Sparse::sparse_load`].
 fn load(a: &Columns<'_>) -> Result<Symmetric> {
@@ -80,68 +81,6 @@ impl Sparse for CpuDevice {
         HostCsr::new(Symmetric::of_all(rows))
     }
 
-    fn sparse_residual(&self, a: &HostCsr, b: Option<&Mat>, x: &Mat, out: &mut Mat) -> Result<()> {
-        let n = a.order();
-        let b = b.map(numbers).transpose()?;
-        let (x, out) = (numbers(x)?, numbers_mut(out)?);
-        fits(n, x.len(), &[out.len(), b.map_or(x.len(), <[f64]>::len)])?;
-        let (x, b) = (columns(x, n), b.map(|b| columns(b, n)));
-        let work = a.work(x.len());
-        let outs = out.chunks_exact_mut(n.max(1));
-        in_parts(outs, 1, self.threads(), work, &|part| {
-            let (first, mut out) = (part.first, part.columns);
-            let rows = first..first + out.first().map_or(0, |o| o.len());
-            a.matrix.each_product(rows, &x, |i, c, product| {
-                out[c][i - first] = b.as_ref().map_or(product, |b| b[c][i] - product);
-            });
-        })
-    }
-
-    fn sparse_relax(
-        &self,
-        a: &HostCsr,
-        b: &Mat,
-        x: Option<&Mat>,
-        step: Step,
-        p: &mut Mat,
-        out: &mut Mat,
-    ) -> Result<()> {
-        let n = a.order();
-        let x = x.map(numbers).transpose()?;
-        let (b, p, out) = (numbers(b)?, numbers_mut(p)?, numbers_mut(out)?);
-        let others = [p.len(), out.len(), x.map_or(b.len(), <[f64]>::len)];
-        fits(n, b.len(), &others)?;
-        let (x, b) = (x.map(|x| columns(x, n)), columns(b, n));
-        let (work, count) = (a.work(b.len()), b.len());
-        // Those of p, then those of the result.
-        let all = p
-            .chunks_exact_mut(n.max(1))
-            .chain(out.chunks_exact_mut(n.max(1)));
-        in_parts(all, 1, self.threads(), work, &|mut part| {
-            let (p, out) = part.columns.split_at_mut(count);
-            let (first, rows) = (part.first, p.first().map_or(0, |p| p.len()));
-            let Some(x) = &x else {
-                for (c, (p, out)) in p.iter_mut().zip(out).enumerate() {
-                    for (i, (p, out)) in (first..).zip(p.iter_mut().zip(out.iter_mut())) {
-                        *p = step.rate / a.diagonal[i] * b[c][i];
-                        *out = *p;
-                    }
-                }
-                return;
-            };
-            let rows = first..first + rows;
-            a.matrix.each_product(rows, x, |i, c, product| {
-                let p = &mut p[c][i - first];
-                let before = match step.momentum {
-                    0.0 => 0.0,
-                    momentum => momentum * *p,
-                };
-                *p = before + step.rate / a.diagonal[i] * (b[c][i] - product);
-                out[c][i - first] = x[c][i] + *p;
-            });
-        })
-    }
-
     fn sparse_aggregate(&self, a: &HostCsr, apart: f64) -> Result<HostAggregates> {
         aggregate(a, apart)
     }
@@ -183,9 +122,75 @@ impl Sparse for CpuDevice {
         }
         Ok(())
     }
+}
 
-    fn sparse_restrict(&self, of: &HostAggregates, x: &Mat, out: &mut Mat) -> Result<()> {
-        let (rows, count) = (of.aggregate.len(), of.count());
+impl LevelOperator<CpuDevice> for HostCsr {
+    fn residual(&self, dev: &CpuDevice, b: Option<&Mat>, x: &Mat, out: &mut Mat) -> Result<()> {
+        let n = self.order();
+        let b = b.map(numbers).transpose()?;
+        let (x, out) = (numbers(x)?, numbers_mut(out)?);
+        fits(n, x.len(), &[out.len(), b.map_or(x.len(), <[f64]>::len)])?;
+        let (x, b) = (columns(x, n), b.map(|b| columns(b, n)));
+        let work = self.work(x.len());
+        let outs = out.chunks_exact_mut(n.max(1));
+        in_parts(outs, 1, dev.threads(), work, &|part| {
+            let (first, mut out) = (part.first, part.columns);
+            let rows = first..first + out.first().map_or(0, |o| o.len());
+            self.matrix.each_product(rows, &x, |i, c, product| {
+                out[c][i - first] = b.as_ref().map_or(product, |b| b[c][i] - product);
+            });
+        })
+    }
+
+    fn relax(
+        &self,
+        dev: &CpuDevice,
+        b: &Mat,
+        x: Option<&Mat>,
+        step: Step,
+        p: &mut Mat,
+        out: &mut Mat,
+    ) -> Result<()> {
+        let n = self.order();
+        let x = x.map(numbers).transpose()?;
+        let (b, p, out) = (numbers(b)?, numbers_mut(p)?, numbers_mut(out)?);
+        let others = [p.len(), out.len(), x.map_or(b.len(), <[f64]>::len)];
+        fits(n, b.len(), &others)?;
+        let (x, b) = (x.map(|x| columns(x, n)), columns(b, n));
+        let (work, count) = (self.work(b.len()), b.len());
+        // Those of p, then those of the result.
+        let all = p
+            .chunks_exact_mut(n.max(1))
+            .chain(out.chunks_exact_mut(n.max(1)));
+        in_parts(all, 1, dev.threads(), work, &|mut part| {
+            let (p, out) = part.columns.split_at_mut(count);
+            let (first, rows) = (part.first, p.first().map_or(0, |p| p.len()));
+            let Some(x) = &x else {
+                for (c, (p, out)) in p.iter_mut().zip(out).enumerate() {
+                    for (i, (p, out)) in (first..).zip(p.iter_mut().zip(out.iter_mut())) {
+                        *p = step.rate / self.diagonal[i] * b[c][i];
+                        *out = *p;
+                    }
+                }
+                return;
+            };
+            let rows = first..first + rows;
+            self.matrix.each_product(rows, x, |i, c, product| {
+                let p = &mut p[c][i - first];
+                let before = match step.momentum {
+                    0.0 => 0.0,
+                    momentum => momentum * *p,
+                };
+                *p = before + step.rate / self.diagonal[i] * (b[c][i] - product);
+                out[c][i - first] = x[c][i] + *p;
+            });
+        })
+    }
+}
+
+impl Interpolation<CpuDevice> for HostAggregates {
+    fn restrict(&self, dev: &CpuDevice, x: &Mat, out: &mut Mat) -> Result<()> {
+        let (rows, count) = (self.aggregate.len(), self.count());
         let (x, out) = (columns(numbers(x)?, rows), numbers_mut(out)?);
         require(
             out.len() == x.len() * count,
@@ -193,17 +198,17 @@ impl Sparse for CpuDevice {
         )?;
         let work = (rows * x.len()) as f64;
         let outs = out.chunks_exact_mut(count.max(1));
-        in_parts(outs, 1, self.threads(), work, &|part| {
+        in_parts(outs, 1, dev.threads(), work, &|part| {
             for (c, out) in part.columns.into_iter().enumerate() {
                 for (k, out) in (part.first..).zip(out) {
-                    *out = of.of(k).iter().map(|i| x[c][*i as usize]).sum();
+                    *out = self.of(k).iter().map(|i| x[c][*i as usize]).sum();
                 }
             }
         })
     }
 
-    fn sparse_prolong(&self, of: &HostAggregates, x: &Mat, out: &mut Mat) -> Result<()> {
-        let (rows, count) = (of.aggregate.len(), of.count());
+    fn prolong(&self, dev: &CpuDevice, x: &Mat, out: &mut Mat) -> Result<()> {
+        let (rows, count) = (self.aggregate.len(), self.count());
         let (x, out) = (numbers(x)?, numbers_mut(out)?);
         let outs = out.chunks_exact_mut(rows.max(1));
         require(
@@ -211,10 +216,10 @@ impl Sparse for CpuDevice {
             "vectors and aggregates do not fit",
         )?;
         let work = (rows * outs.len()) as f64;
-        in_parts(outs, 1, self.threads(), work, &|part| {
+        in_parts(outs, 1, dev.threads(), work, &|part| {
             for (c, out) in part.columns.into_iter().enumerate() {
                 let x = &x[c * count..(c + 1) * count];
-                for (k, out) in of.aggregate[part.first..].iter().zip(out) {
+                for (k, out) in self.aggregate[part.first..].iter().zip(out) {
                     if let Ok(k) = usize::try_from(*k) {
                         *out += x[k];
                     }

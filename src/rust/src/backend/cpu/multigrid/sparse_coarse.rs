@@ -3,7 +3,8 @@
 use crate::backend::cpu::multigrid::csr::{HostAggregates, HostCsr};
 use crate::base::error::Result;
 use crate::base::scalar::{filled, reserve, room, try_zeroed};
-use crate::base::sparse::csc::{look, Csc};
+use crate::base::sparse::csc::Csc;
+use crate::base::sparse::view::look;
 use crate::device::sparse::{priority, FAINT, ROUNDS, WEAK};
 
 /// What is left, and what takes no part; else the first row of the aggregate.

@@ -7,7 +7,8 @@ use crate::backend::cpu::matrix::views::CpuMat;
 use crate::backend::cpu::multigrid::slices::{in_parts, numbers, numbers_mut, Slices};
 use crate::backend::cpu::CpuDevice;
 use crate::base::error::Result;
-use crate::device::stencil::{Grid, Operator, Reach, Stencil, Step};
+use crate::device::multigrid::Step;
+use crate::device::stencil::{Grid, Operator, Reach, Stencil, Weights};
 
 /// The columns of vectors on a grid.
 fn columns(x: &[f64], points: usize) -> Vec<&[f64]> {
@@ -161,35 +162,41 @@ impl Stencil for CpuDevice {
         )
     }
 
-    fn stencil_interpolation(&self, a: &Operator<Mat>) -> Result<Mat> {
+    fn stencil_interpolation(&self, a: &Operator<Mat>) -> Result<Weights<Mat>> {
         let slices = Slices::new(a.grid, a.reach, numbers(&a.entries)?)?;
-        Ok(self.made(a.grid.coarse(), interpolation(&slices, self.threads())?))
+        Ok(Weights {
+            grid: a.grid,
+            entries: self.made(a.grid.coarse(), interpolation(&slices, self.threads())?),
+        })
     }
 
-    fn stencil_coarsen(&self, a: &Operator<Mat>, weights: &Mat) -> Result<Operator<Mat>> {
+    fn stencil_coarsen(&self, a: &Operator<Mat>, weights: &Weights<Mat>) -> Result<Operator<Mat>> {
         let slices = Slices::new(a.grid, a.reach, numbers(&a.entries)?)?;
         let grid = a.grid.coarse();
         Ok(Operator {
             grid,
             reach: Reach::All,
-            entries: self.made(grid, coarsen(&slices, numbers(weights)?, self.threads())?),
+            entries: self.made(
+                grid,
+                coarsen(&slices, numbers(&weights.entries)?, self.threads())?,
+            ),
         })
     }
 
-    fn stencil_restrict(&self, grid: Grid, weights: &Mat, x: &Mat, out: &mut Mat) -> Result<()> {
+    fn stencil_restrict(&self, weights: &Weights<Mat>, x: &Mat, out: &mut Mat) -> Result<()> {
         restrict(
-            grid,
-            numbers(weights)?,
+            weights.grid,
+            numbers(&weights.entries)?,
             numbers(x)?,
             numbers_mut(out)?,
             self.threads(),
         )
     }
 
-    fn stencil_prolong(&self, grid: Grid, weights: &Mat, x: &Mat, out: &mut Mat) -> Result<()> {
+    fn stencil_prolong(&self, weights: &Weights<Mat>, x: &Mat, out: &mut Mat) -> Result<()> {
         prolong(
-            grid,
-            numbers(weights)?,
+            weights.grid,
+            numbers(&weights.entries)?,
             numbers(x)?,
             numbers_mut(out)?,
             self.threads(),

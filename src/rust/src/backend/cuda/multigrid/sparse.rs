@@ -11,9 +11,10 @@ use crate::backend::cuda::multigrid::csr::{whole, DeviceCsr};
 use crate::backend::cuda::CudaDevice;
 use crate::base::error::Result;
 use crate::base::scalar::try_zeroed;
-use crate::base::sparse::csc::{Csc, Place};
+use crate::base::sparse::csc::Csc;
+use crate::base::sparse::view::Place;
+use crate::device::multigrid::{Interpolation, LevelOperator, Step};
 use crate::device::sparse::{Columns, Sparse};
-use crate::device::stencil::Step;
 
 /// Of one vector, and of several.
 const RESIDUAL: [Kernel; 2] = [
@@ -67,85 +68,6 @@ impl Sparse for CudaDevice {
         let (by, count) = columns(by, a.n)?;
         require(count == 1, "vectors and matrix do not fit")?;
         sparse_load::scaled(self.ctx, a, by)
-    }
-
-    fn sparse_residual(
-        &self,
-        a: &DeviceCsr,
-        b: Option<&Mat>,
-        x: &Mat,
-        out: &mut Mat,
-    ) -> Result<()> {
-        let n = a.n;
-        let ((x, count), out) = (columns(x, n)?, columns(out, n)?);
-        let b = b.map(|b| columns(b, n)).transpose()?;
-        let same = out.1 == count && b.is_none_or(|b| b.1 == count);
-        require(same, "vectors and matrix do not fit")?;
-        let lanes = a.lanes();
-        let [starts, index, values] = [&a.starts, &a.index, &a.values].map(|b| b.ptr);
-        each(count, |first, count| {
-            let b = b.map_or(0, |b| at(b.0, first, n));
-            let (x, out) = (at(x, first, n), at(out.0, first, n));
-            self.ctx.launch::<f64>(
-                a.kernel(RESIDUAL, count),
-                n.div_ceil(THREADS as usize / lanes),
-                1,
-                THREADS,
-                &args![lanes as i32, n, starts, index, values, b, x, out, count],
-            )?;
-            if a.long == 0 {
-                return Ok(());
-            }
-            let args = args![a.listed(), n, starts, index, values, b, x, out, count];
-            self.ctx
-                .launch::<f64>(RESIDUAL_LONG, a.long, 1, LONG_THREADS, &args)
-        })
-    }
-
-    fn sparse_relax(
-        &self,
-        a: &DeviceCsr,
-        b: &Mat,
-        x: Option<&Mat>,
-        step: Step,
-        p: &mut Mat,
-        out: &mut Mat,
-    ) -> Result<()> {
-        let n = a.n;
-        let ((b, count), p, out) = (columns(b, n)?, columns(p, n)?, columns(out, n)?);
-        let x = x.map(|x| columns(x, n)).transpose()?;
-        let same = p.1 == count && out.1 == count && x.is_none_or(|x| x.1 == count);
-        require(same, "vectors and matrix do not fit")?;
-        let Step { rate, momentum } = step;
-        let lanes = a.lanes();
-        let [starts, index, values, diagonal] =
-            [&a.starts, &a.index, &a.values, &a.diagonal].map(|b| b.ptr);
-        each(count, |first, count| {
-            let (b, p, out) = (at(b, first, n), at(p.0, first, n), at(out.0, first, n));
-            let Some(x) = x else {
-                return self.ctx.launch::<f64>(
-                    RELAX_ZERO,
-                    blocks_for(n),
-                    1,
-                    THREADS,
-                    &args![n, diagonal, b, rate, p, out, count],
-                );
-            };
-            let x = at(x.0, first, n);
-            let same =
-                args![n, starts, index, values, diagonal, b, x, rate, momentum, p, out, count];
-            let by_lanes = [&args![lanes as i32][..], &same].concat();
-            let blocks = n.div_ceil(THREADS as usize / lanes);
-            let kernel = a.kernel(RELAX, count);
-            self.ctx
-                .launch::<f64>(kernel, blocks, 1, THREADS, &by_lanes)?;
-            if a.long == 0 {
-                return Ok(());
-            }
-            let by_row = [&args![a.listed()][..], &same].concat();
-            self.ctx
-                .launch::<f64>(RELAX_LONG, a.long, 1, LONG_THREADS, &by_row)
-        })
     }
 
     fn sparse_aggregate(&self, a: &DeviceCsr, apart: f64) -> Result<DeviceAggregates> {
@@ -204,22 +126,99 @@ impl Sparse for CudaDevice {
             ],
         )
     }
+}
 
-    fn sparse_restrict(&self, of: &DeviceAggregates, x: &Mat, out: &mut Mat) -> Result<()> {
-        let ((x, count), out) = (columns(x, of.rows)?, columns(out, of.count)?);
+impl LevelOperator<CudaDevice> for DeviceCsr {
+    fn residual(&self, dev: &CudaDevice, b: Option<&Mat>, x: &Mat, out: &mut Mat) -> Result<()> {
+        let n = self.n;
+        let ((x, count), out) = (columns(x, n)?, columns(out, n)?);
+        let b = b.map(|b| columns(b, n)).transpose()?;
+        let same = out.1 == count && b.is_none_or(|b| b.1 == count);
+        require(same, "vectors and matrix do not fit")?;
+        let lanes = self.lanes();
+        let [starts, index, values] = [&self.starts, &self.index, &self.values].map(|b| b.ptr);
+        each(count, |first, count| {
+            let b = b.map_or(0, |b| at(b.0, first, n));
+            let (x, out) = (at(x, first, n), at(out.0, first, n));
+            dev.ctx.launch::<f64>(
+                self.kernel(RESIDUAL, count),
+                n.div_ceil(THREADS as usize / lanes),
+                1,
+                THREADS,
+                &args![lanes as i32, n, starts, index, values, b, x, out, count],
+            )?;
+            if self.long == 0 {
+                return Ok(());
+            }
+            let args = args![self.listed(), n, starts, index, values, b, x, out, count];
+            dev.ctx
+                .launch::<f64>(RESIDUAL_LONG, self.long, 1, LONG_THREADS, &args)
+        })
+    }
+
+    fn relax(
+        &self,
+        dev: &CudaDevice,
+        b: &Mat,
+        x: Option<&Mat>,
+        step: Step,
+        p: &mut Mat,
+        out: &mut Mat,
+    ) -> Result<()> {
+        let n = self.n;
+        let ((b, count), p, out) = (columns(b, n)?, columns(p, n)?, columns(out, n)?);
+        let x = x.map(|x| columns(x, n)).transpose()?;
+        let same = p.1 == count && out.1 == count && x.is_none_or(|x| x.1 == count);
+        require(same, "vectors and matrix do not fit")?;
+        let Step { rate, momentum } = step;
+        let lanes = self.lanes();
+        let [starts, index, values, diagonal] =
+            [&self.starts, &self.index, &self.values, &self.diagonal].map(|b| b.ptr);
+        each(count, |first, count| {
+            let (b, p, out) = (at(b, first, n), at(p.0, first, n), at(out.0, first, n));
+            let Some(x) = x else {
+                return dev.ctx.launch::<f64>(
+                    RELAX_ZERO,
+                    blocks_for(n),
+                    1,
+                    THREADS,
+                    &args![n, diagonal, b, rate, p, out, count],
+                );
+            };
+            let x = at(x.0, first, n);
+            let same =
+                args![n, starts, index, values, diagonal, b, x, rate, momentum, p, out, count];
+            let by_lanes = [&args![lanes as i32][..], &same].concat();
+            let blocks = n.div_ceil(THREADS as usize / lanes);
+            let kernel = self.kernel(RELAX, count);
+            dev.ctx
+                .launch::<f64>(kernel, blocks, 1, THREADS, &by_lanes)?;
+            if self.long == 0 {
+                return Ok(());
+            }
+            let by_row = [&args![self.listed()][..], &same].concat();
+            dev.ctx
+                .launch::<f64>(RELAX_LONG, self.long, 1, LONG_THREADS, &by_row)
+        })
+    }
+}
+
+impl Interpolation<CudaDevice> for DeviceAggregates {
+    fn restrict(&self, dev: &CudaDevice, x: &Mat, out: &mut Mat) -> Result<()> {
+        let ((x, count), out) = (columns(x, self.rows)?, columns(out, self.count)?);
         require(out.1 == count, "vectors and aggregates do not fit")?;
         each(count, |first, count| {
-            let (x, out) = (at(x, first, of.rows), at(out.0, first, of.count));
-            self.ctx.launch::<f64>(
+            let (x, out) = (at(x, first, self.rows), at(out.0, first, self.count));
+            dev.ctx.launch::<f64>(
                 RESTRICT,
-                blocks_for(of.count),
+                blocks_for(self.count),
                 1,
                 THREADS,
                 &args![
-                    of.rows,
-                    of.count,
-                    of.starts.ptr,
-                    of.members.ptr,
+                    self.rows,
+                    self.count,
+                    self.starts.ptr,
+                    self.members.ptr,
                     x,
                     out,
                     count
@@ -228,17 +227,17 @@ impl Sparse for CudaDevice {
         })
     }
 
-    fn sparse_prolong(&self, of: &DeviceAggregates, x: &Mat, out: &mut Mat) -> Result<()> {
-        let ((x, count), out) = (columns(x, of.count)?, columns(out, of.rows)?);
+    fn prolong(&self, dev: &CudaDevice, x: &Mat, out: &mut Mat) -> Result<()> {
+        let ((x, count), out) = (columns(x, self.count)?, columns(out, self.rows)?);
         require(out.1 == count, "vectors and aggregates do not fit")?;
         each(count, |first, count| {
-            let (x, out) = (at(x, first, of.count), at(out.0, first, of.rows));
-            self.ctx.launch::<f64>(
+            let (x, out) = (at(x, first, self.count), at(out.0, first, self.rows));
+            dev.ctx.launch::<f64>(
                 PROLONG,
-                blocks_for(of.rows),
+                blocks_for(self.rows),
                 1,
                 THREADS,
-                &args![of.rows, of.count, of.aggregate.ptr, x, out, count],
+                &args![self.rows, self.count, self.aggregate.ptr, x, out, count],
             )
         })
     }

@@ -13,8 +13,8 @@ use crate::backend::cuda::transfer::matrix::upload;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Part;
 use crate::base::scalar::Scalar;
-use crate::base::sparse::csc::wrong;
 use crate::base::sparse::symmetric::Stored;
+use crate::base::sparse::view::wrong;
 use crate::device::sparse::Columns;
 
 const SCAN_PARTS: Kernel = Kernel::untyped(Family::SparseLoad, "scan_parts_plain");

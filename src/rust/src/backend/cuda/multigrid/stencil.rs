@@ -7,7 +7,8 @@ use crate::backend::cuda::elementwise::vectors::{at, columns, each, Mat, THREADS
 use crate::backend::cuda::matrix::views::blocks_for;
 use crate::backend::cuda::CudaDevice;
 use crate::base::error::Result;
-use crate::device::stencil::{Grid, Operator, Reach, Stencil, Step};
+use crate::device::multigrid::Step;
+use crate::device::stencil::{Grid, Operator, Reach, Stencil, Weights};
 
 const RESIDUAL: Kernel = Kernel::untyped(Family::Stencil, "stencil_residual_plain");
 const RELAX: Kernel = Kernel::untyped(Family::Stencil, "stencil_relax_plain");
@@ -37,8 +38,9 @@ fn entries(a: &Operator<Mat>) -> Result<u64> {
 }
 
 /// The address of the weights of interpolation to a grid.
-fn weights_of(grid: Grid, weights: &Mat) -> Result<u64> {
-    let (ptr, cols) = columns(weights, grid.coarse().points())?;
+fn weights_of(weights: &Weights<Mat>) -> Result<u64> {
+    let Weights { grid, entries } = weights;
+    let (ptr, cols) = columns(entries, grid.coarse().points())?;
     require(cols == grid.weights(), "interpolation and grid do not fit")?;
     Ok(ptr)
 }
@@ -116,7 +118,7 @@ impl Stencil for CudaDevice {
         })
     }
 
-    fn stencil_interpolation(&self, a: &Operator<Mat>) -> Result<Mat> {
+    fn stencil_interpolation(&self, a: &Operator<Mat>) -> Result<Weights<Mat>> {
         let ([n0, n1, n2], entries) = (extents(a.grid)?, entries(a)?);
         let (cells, axes) = (a.grid.coarse().points(), a.grid.axes());
         let weights = Mat::new(self.ctx, cells, a.grid.weights())?;
@@ -133,12 +135,16 @@ impl Stencil for CudaDevice {
                 &args![n0, n1, n2, all(a.reach), entries, between as i32, to],
             )?;
         }
-        Ok(weights)
+        Ok(Weights {
+            grid: a.grid,
+            entries: weights,
+        })
     }
 
-    fn stencil_coarsen(&self, a: &Operator<Mat>, weights: &Mat) -> Result<Operator<Mat>> {
+    fn stencil_coarsen(&self, a: &Operator<Mat>, weights: &Weights<Mat>) -> Result<Operator<Mat>> {
         let ([n0, n1, n2], entries) = (extents(a.grid)?, entries(a)?);
-        let weights = weights_of(a.grid, weights)?;
+        require(weights.grid == a.grid, "interpolation and grid do not fit")?;
+        let weights = weights_of(weights)?;
         let (grid, reach) = (a.grid.coarse(), Reach::All);
         let made = Mat::new(self.ctx, grid.points(), grid.entries(reach))?;
         let to = made.view().ptr;
@@ -156,8 +162,9 @@ impl Stencil for CudaDevice {
         })
     }
 
-    fn stencil_restrict(&self, grid: Grid, weights: &Mat, x: &Mat, out: &mut Mat) -> Result<()> {
-        let ([n0, n1, n2], weights) = (extents(grid)?, weights_of(grid, weights)?);
+    fn stencil_restrict(&self, weights: &Weights<Mat>, x: &Mat, out: &mut Mat) -> Result<()> {
+        let grid = weights.grid;
+        let ([n0, n1, n2], weights) = (extents(grid)?, weights_of(weights)?);
         let (fine, cells) = (grid.points(), grid.coarse().points());
         let ((x, count), out) = (columns(x, fine)?, columns(out, cells)?);
         require(out.1 == count, "vectors and grids do not fit")?;
@@ -173,8 +180,9 @@ impl Stencil for CudaDevice {
         })
     }
 
-    fn stencil_prolong(&self, grid: Grid, weights: &Mat, x: &Mat, out: &mut Mat) -> Result<()> {
-        let ([n0, n1, n2], weights) = (extents(grid)?, weights_of(grid, weights)?);
+    fn stencil_prolong(&self, weights: &Weights<Mat>, x: &Mat, out: &mut Mat) -> Result<()> {
+        let grid = weights.grid;
+        let ([n0, n1, n2], weights) = (extents(grid)?, weights_of(weights)?);
         let (fine, cells) = (grid.points(), grid.coarse().points());
         let ((x, count), out) = (columns(x, cells)?, columns(out, fine)?);
         require(out.1 == count, "vectors and grids do not fit")?;

@@ -12,7 +12,8 @@ use cudafactor::algo::multigrid::geometric::Multigrid;
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::base::threads::share;
 use cudafactor::device::memory::Memory;
-use cudafactor::device::stencil::{Grid, Operator, Reach, Stencil, Step};
+use cudafactor::device::multigrid::Step;
+use cudafactor::device::stencil::{Grid, Operator, Reach, Stencil, Weights};
 use cycles::{
     approximate_inverses_are_positive_definite, approximate_inverses_are_symmetric,
     systems_of_any_shape_are_solved,
@@ -168,14 +169,14 @@ fn products_and_steps<D: Stencil>(dev: &D) {
 }
 
 /// P as a dense matrix, from what prolongation makes of unit vectors.
-fn interpolation<D: Stencil>(dev: &D, grid: Grid, weights: &D::Mat<'static>) -> Mat<f64> {
+fn interpolation<D: Stencil>(dev: &D, grid: Grid, weights: &Weights<D::Mat<'static>>) -> Mat<f64> {
     let (fine, coarse) = (grid.points(), grid.coarse().points());
     let unit = Mat::<f64>::identity(coarse, coarse);
     let all: Vec<f64> = (0..coarse * coarse)
         .map(|k| unit[(k % coarse, k / coarse)])
         .collect();
     let mut out = dev.zeros(fine, coarse).unwrap();
-    dev.stencil_prolong(grid, weights, &block(dev, coarse, coarse, &all), &mut out)
+    dev.stencil_prolong(weights, &block(dev, coarse, coarse, &all), &mut out)
         .unwrap();
     fetch(dev, &out)
 }
@@ -201,14 +202,13 @@ fn coarse_operators_are_products<D: Stencil>(dev: &D) {
         let fine = grid.points();
         let x = numbers(fine * 3, 6);
         let mut down = dev.zeros(n, 3).unwrap();
-        dev.stencil_restrict(grid, &weights, &block(dev, fine, 3, &x), &mut down)
+        dev.stencil_restrict(&weights, &block(dev, fine, 3, &x), &mut down)
             .unwrap();
         let x = Mat::from_fn(fine, 3, |i, j| x[j * fine + i]);
         close(&fetch(dev, &down), &(p.transpose() * x), 10.0);
         // Prolongation adds.
         let mut out = block(dev, fine, 3, &vec![2.0; fine * 3]);
-        dev.stencil_prolong(grid, &weights, &down, &mut out)
-            .unwrap();
+        dev.stencil_prolong(&weights, &down, &mut out).unwrap();
         let wanted = &p * fetch(dev, &down) + Mat::from_fn(fine, 3, |_, _| 2.0);
         close(&fetch(dev, &out), &wanted, 10.0);
     });
@@ -278,12 +278,10 @@ fn all_steps(threads: usize, grid: Grid, columns: usize) -> Vec<Mat<f64>> {
     all.extend([fetch(dev, &p), fetch(dev, &out)]);
     let weights = dev.stencil_interpolation(&op).unwrap();
     let coarse = dev.stencil_coarsen(&op, &weights).unwrap();
-    all.extend([fetch(dev, &weights), fetch(dev, &coarse.entries)]);
+    all.extend([fetch(dev, &weights.entries), fetch(dev, &coarse.entries)]);
     let mut down = dev.zeros(grid.coarse().points(), columns).unwrap();
-    dev.stencil_restrict(grid, &weights, &out, &mut down)
-        .unwrap();
-    dev.stencil_prolong(grid, &weights, &down, &mut out)
-        .unwrap();
+    dev.stencil_restrict(&weights, &out, &mut down).unwrap();
+    dev.stencil_prolong(&weights, &down, &mut out).unwrap();
     all.extend([fetch(dev, &down), fetch(dev, &out)]);
     all
 }

@@ -161,11 +161,11 @@ fn iterate<C: Constraints>(
         .map(|(j, u)| u / s.bounded[j] * s.rhs)
         .collect();
     let data = Data {
-        rhs: n.bring(&b)?,
+        rhs: n.space().bring(&b)?,
         rhs_size: b.iter().fold(0.0, |s, b| s.max(b.abs())),
-        cost: n.bring(&cost)?,
-        free_cost: n.bring(&free_cost)?,
-        upper: n.bring(&upper)?,
+        cost: n.space().bring(&cost)?,
+        free_cost: n.space().bring(&free_cost)?,
+        upper: n.space().bring(&upper)?,
     };
     let yardstick = StoppingCriteria::new(n, &data, &s, &sizes, options.tolerance)?;
     let limits = Limits {
@@ -201,9 +201,9 @@ fn unscaled<N: NormalEquations>(
     let by = |x: Vec<f64>, scales: &[f64], by: f64| -> Vec<f64> {
         x.iter().zip(scales).map(|(x, s)| x * s * by).collect()
     };
-    let bounded = by(n.fetch(&at.x)?, &s.bounded, 1.0 / (s.rhs * tau));
-    let free = by(n.fetch(&at.free)?, &s.free, 1.0 / (s.rhs * tau));
-    let rows = by(n.fetch(&at.y)?, &s.rows, 1.0 / (s.cost * tau));
+    let bounded = by(n.space().fetch(&at.x)?, &s.bounded, 1.0 / (s.rhs * tau));
+    let free = by(n.space().fetch(&at.free)?, &s.free, 1.0 / (s.rhs * tau));
+    let rows = by(n.space().fetch(&at.y)?, &s.rows, 1.0 / (s.cost * tau));
     Ok((form.columns(&bounded, &free, a_point), form.rows(&rows)))
 }
 
@@ -211,7 +211,7 @@ fn answer<C: Constraints>(
     form: &StandardForm,
     p: &Problem<'_>,
     (n, s): (&C::Normal, &Scales),
-    outcome: Outcome<<C::Normal as Vectors>::V>,
+    outcome: Outcome<<C::Normal as NormalEquations>::V>,
     shifted: f64,
     verifier: &Verifier<'_, C>,
 ) -> Result<LpSolution> {

@@ -71,14 +71,14 @@ fn factors_in_single_precision_are_refined() {
     };
     let mut n = a.arrange(&mut layout).unwrap();
     let weights: Vec<f64> = (0..130).map(|j| 1e30 * (1.0 + j as f64)).collect();
-    let weights = n.bring(&weights).unwrap();
+    let weights = n.space().bring(&weights).unwrap();
     let right: Vec<f64> = (0..60).map(|i| 1e-20 * (f64::from(i) - 20.5)).collect();
     let mut solve = |coarse| {
         assert_eq!(n.coarsen(coarse).unwrap(), coarse);
         assert_eq!(n.factor(&weights, 1e-13).unwrap(), 0);
-        let mut x = n.bring(&right).unwrap();
+        let mut x = n.space().bring(&right).unwrap();
         n.solve(&mut x).unwrap();
-        n.fetch(&x).unwrap()
+        n.space().fetch(&x).unwrap()
     };
     let (double, single) = (solve(false), solve(true));
     let norm = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>().sqrt();

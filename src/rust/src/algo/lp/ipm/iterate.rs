@@ -17,6 +17,7 @@ use super::point::{By, Data, Point, Residuals};
 use super::start::start;
 use super::stop::{Holds, Measures, StoppingCriteria, Verdict};
 use crate::algo::lp::normal::equations::NormalEquations;
+use crate::algo::lp::vectors::space::Vectors;
 use crate::base::error::{Error, Result};
 use crate::base::interrupt;
 
@@ -200,16 +201,16 @@ impl<N: NormalEquations> Iteration<'_, N> {
         let (n, data, at) = (&*self.n, self.data, &self.at);
         let of = n.extents().capped;
         let mut rows = n.times(&at.x, &at.free)?;
-        n.add(at.tau, &data.rhs, -1.0, &mut rows)?;
-        let mut capped = n.capped(of, &at.x)?;
-        n.add(1.0, &at.v, 1.0, &mut capped)?;
-        n.add(at.tau, &data.upper, -1.0, &mut capped)?;
+        n.space().add(at.tau, &data.rhs, -1.0, &mut rows)?;
+        let mut capped = n.space().capped(of, &at.x)?;
+        n.space().add(1.0, &at.v, 1.0, &mut capped)?;
+        n.space().add(at.tau, &data.upper, -1.0, &mut capped)?;
         let (mut bounded, mut free) = n.transposed_times(&at.y)?;
-        n.add(1.0, &at.z, 1.0, &mut bounded)?;
-        n.add(at.tau, &data.cost, -1.0, &mut bounded)?;
-        n.add_capped(of, 1.0, &at.w, &mut bounded)?;
-        n.add(at.tau, &data.free_cost, -1.0, &mut free)?;
-        let dots = n.dots(&[
+        n.space().add(1.0, &at.z, 1.0, &mut bounded)?;
+        n.space().add(at.tau, &data.cost, -1.0, &mut bounded)?;
+        n.space().add_capped(of, 1.0, &at.w, &mut bounded)?;
+        n.space().add(at.tau, &data.free_cost, -1.0, &mut free)?;
+        let dots = n.space().dots(&[
             (&data.cost, &at.x),
             (&data.free_cost, &at.free),
             (&data.rhs, &at.y),

@@ -4,6 +4,7 @@
 use super::point::{Data, Point, Residuals};
 use crate::algo::lp::normal::equations::{Augmented, NormalEquations, Sides, Triple};
 use crate::algo::lp::vectors::space::Recentre;
+use crate::algo::lp::vectors::space::Vectors;
 use crate::base::error::Result;
 
 /// The relative residual that refining must come down to with factors in single precision.
@@ -42,14 +43,14 @@ impl<V> Newton<V> {
         r: &Residuals<V>,
     ) -> Result<Self> {
         let capped = n.extents().capped;
-        let slope = n.divide(&at.z, &at.x)?;
-        let capped_slope = n.divide(&at.w, &at.v)?;
-        let theta = n.with_capped(capped, 1.0, &capped_slope, &slope)?;
+        let slope = n.space().divide(&at.z, &at.x)?;
+        let capped_slope = n.space().divide(&at.w, &at.v)?;
+        let theta = n.space().with_capped(capped, 1.0, &capped_slope, &slope)?;
         let theta = theta.as_ref().unwrap_or(&slope);
         let mut system = Augmented::new(n, theta)?;
-        let h = n.multiply(&capped_slope, &data.upper)?;
-        let f = n.with_capped(capped, -1.0, &h, &data.cost)?;
-        let cost = n.with_capped(capped, 1.0, &h, &data.cost)?;
+        let h = n.space().multiply(&capped_slope, &data.upper)?;
+        let f = n.space().with_capped(capped, -1.0, &h, &data.cost)?;
+        let cost = n.space().with_capped(capped, 1.0, &h, &data.cost)?;
         let sides = Sides {
             bounded: f.as_ref().unwrap_or(&data.cost),
             share: 1.0,
@@ -64,12 +65,17 @@ impl<V> Newton<V> {
         }
         // A sum of squares, where the difference of large numbers would lose its sign.
         let q = &by_tau.bounded;
-        let over = n.minus(&n.capped(capped, q)?, &data.upper)?;
-        let (by_x, by_v) = (n.multiply(&slope, q)?, n.multiply(&capped_slope, &over)?);
-        let squares = n.dots(&[(q, &by_x), (&over, &by_v)])?;
+        let over = n
+            .space()
+            .minus(&n.space().capped(capped, q)?, &data.upper)?;
+        let (by_x, by_v) = (
+            n.space().multiply(&slope, q)?,
+            n.space().multiply(&capped_slope, &over)?,
+        );
+        let squares = n.space().dots(&[(q, &by_x), (&over, &by_v)])?;
         Ok(Newton {
             denominator: squares.iter().sum::<f64>() + at.kappa / at.tau,
-            size: n.largest(&r.rows)?,
+            size: n.space().largest(&r.rows)?,
             system,
             slope,
             capped_slope,
@@ -89,11 +95,11 @@ impl<V> Newton<V> {
         changes: &Changes<V>,
     ) -> Result<Point<V>> {
         let capped = n.extents().capped;
-        let mut f = n.combined(share, &r.bounded, -1.0, &changes.z)?;
-        let mut v = n.multiple(share, &r.capped)?;
-        let mut e = n.multiply(&self.capped_slope, &v)?;
-        n.add(1.0, &changes.w, -1.0, &mut e)?;
-        n.add_capped(capped, 1.0, &e, &mut f)?;
+        let mut f = n.space().combined(share, &r.bounded, -1.0, &changes.z)?;
+        let mut v = n.space().multiple(share, &r.capped)?;
+        let mut e = n.space().multiply(&self.capped_slope, &v)?;
+        n.space().add(1.0, &changes.w, -1.0, &mut e)?;
+        n.space().add_capped(capped, 1.0, &e, &mut f)?;
         let sides = Sides {
             bounded: &f,
             share,
@@ -105,19 +111,24 @@ impl<V> Newton<V> {
         let (mut x, mut free, mut y) = (p.bounded, p.free, p.rows);
         let cost = self.cost.as_ref().unwrap_or(&data.cost);
         let (of_x, of_y) = ((cost, &x), (&data.rhs, &y));
-        let dots = n.dots(&[of_x, of_y, (&data.upper, &e), (&data.free_cost, &free)])?;
+        let dots = n
+            .space()
+            .dots(&[of_x, of_y, (&data.upper, &e), (&data.free_cost, &free)])?;
         let inner = dots[0] - dots[1] + dots[2] + dots[3];
         let mut tau = share * r.gap + changes.tau_kappa / at.tau;
         tau += inner;
         tau /= self.denominator;
-        n.add(tau, &self.by_tau.bounded, 1.0, &mut x)?;
-        n.add(tau, &self.by_tau.free, 1.0, &mut free)?;
-        n.add(tau, &self.by_tau.rows, 1.0, &mut y)?;
-        n.add(tau, &data.upper, 1.0, &mut v)?;
-        n.add(-1.0, &n.capped(capped, &x)?, 1.0, &mut v)?;
+        n.space().add(tau, &self.by_tau.bounded, 1.0, &mut x)?;
+        n.space().add(tau, &self.by_tau.free, 1.0, &mut free)?;
+        n.space().add(tau, &self.by_tau.rows, 1.0, &mut y)?;
+        n.space().add(tau, &data.upper, 1.0, &mut v)?;
+        n.space()
+            .add(-1.0, &n.space().capped(capped, &x)?, 1.0, &mut v)?;
         Ok(Point {
-            z: n.minus(&changes.z, &n.multiply(&self.slope, &x)?)?,
-            w: n.minus(&changes.w, &n.multiply(&self.capped_slope, &v)?)?,
+            z: n.space()
+                .minus(&changes.z, &n.space().multiply(&self.slope, &x)?)?,
+            w: n.space()
+                .minus(&changes.w, &n.space().multiply(&self.capped_slope, &v)?)?,
             kappa: (changes.tau_kappa - at.kappa * tau) / at.tau,
             x,
             free,
@@ -159,7 +170,7 @@ pub fn steps<N: NormalEquations>(
         (&at.z, &d.z, e.map(|e| &e.z)),
         (&at.w, &d.w, e.map(|e| &e.w)),
     ];
-    let ratios = n.least_ratios(&lines, weights)?;
+    let ratios = n.space().least_ratios(&lines, weights)?;
     let (of_tau, of_kappa) = e.map_or((0.0, 0.0), |e| (e.tau, e.kappa));
     let step = |(k, weight): (usize, &f64)| {
         let tau = longest((d.tau + weight * of_tau) / at.tau);
@@ -181,8 +192,10 @@ pub fn centred<N: NormalEquations>(
     d: Option<&Point<N::V>>,
 ) -> Result<Changes<N::V>> {
     Ok(Changes {
-        z: n.centred(aim, &at.x, &at.z, d.map(|d| (&d.x, &d.z)))?,
-        w: n.centred(aim, &at.v, &at.w, d.map(|d| (&d.v, &d.w)))?,
+        z: n.space()
+            .centred(aim, &at.x, &at.z, d.map(|d| (&d.x, &d.z)))?,
+        w: n.space()
+            .centred(aim, &at.v, &at.w, d.map(|d| (&d.v, &d.w)))?,
         tau_kappa: aim - at.tau * at.kappa - d.map_or(0.0, |d| d.tau * d.kappa),
     })
 }
@@ -203,8 +216,8 @@ pub fn recentred<N: NormalEquations>(
     let product = (at.tau + steps.0 * d.tau) * (at.kappa + steps.1 * d.kappa);
     let there = product.max(by.least).min(by.most);
     Ok(Changes {
-        z: n.recentred(by, (&at.x, &d.x), (&at.z, &d.z))?,
-        w: n.recentred(by, (&at.v, &d.v), (&at.w, &d.w))?,
+        z: n.space().recentred(by, (&at.x, &d.x), (&at.z, &d.z))?,
+        w: n.space().recentred(by, (&at.v, &d.v), (&at.w, &d.w))?,
         tau_kappa: (there - product).max(-by.most),
     })
 }

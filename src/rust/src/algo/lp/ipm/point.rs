@@ -1,6 +1,7 @@
 //! The vectors of a linear program in standard form, and points and directions among them.
 
 use crate::algo::lp::normal::equations::NormalEquations;
+use crate::algo::lp::vectors::space::Vectors;
 use crate::base::error::Result;
 
 /// The problem's vectors.
@@ -65,13 +66,13 @@ impl<V> Point<V> {
     }
 
     pub fn copy<N: NormalEquations<V = V>>(&self, n: &N) -> Result<Point<V>> {
-        self.make(self, |x, _| n.copy(x), (self.tau, self.kappa))
+        self.make(self, |x, _| n.space().copy(x), (self.tau, self.kappa))
     }
 
     /// `d - e`.
     pub fn minus<N: NormalEquations<V = V>>(&self, n: &N, e: &Point<V>) -> Result<Point<V>> {
         let numbers = (self.tau - e.tau, self.kappa - e.kappa);
-        self.make(e, |d, e| n.minus(d, e), numbers)
+        self.make(e, |d, e| n.space().minus(d, e), numbers)
     }
 
     /// To vectors of primal and of dual variables; not to tau and kappa.
@@ -91,7 +92,7 @@ impl<V> Point<V> {
             (dual, &d.w, &mut self.w),
         ];
         for (by, from, to) in all {
-            n.add(by.add, from, by.keep, to)?;
+            n.space().add(by.add, from, by.keep, to)?;
         }
         Ok(())
     }

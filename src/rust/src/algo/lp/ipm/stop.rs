@@ -44,7 +44,7 @@ pub enum Verdict {
 }
 
 /// Whether a verdict on a point holds.
-pub type Holds<'h, N> = dyn Fn(&N, &Point<<N as Vectors>::V>, Verdict) -> Result<bool> + 'h;
+pub type Holds<'h, N> = dyn Fn(&N, &Point<<N as NormalEquations>::V>, Verdict) -> Result<bool> + 'h;
 
 /// What residuals are measured with.
 pub struct StoppingCriteria<V> {
@@ -96,10 +96,10 @@ impl<V> StoppingCriteria<V> {
         let inverse = |all: &[f64]| all.iter().map(|x| 1.0 / x).collect::<Vec<_>>();
         let capped: Vec<f64> = n.extents().capped.places().map(|j| s.bounded[j]).collect();
         let mut yardstick = StoppingCriteria {
-            rows: n.bring(&inverse(&s.rows))?,
-            bounded: n.bring(&inverse(&s.bounded))?,
-            free: n.bring(&inverse(&s.free))?,
-            capped: n.bring(&capped)?,
+            rows: n.space().bring(&inverse(&s.rows))?,
+            bounded: n.space().bring(&inverse(&s.bounded))?,
+            free: n.space().bring(&inverse(&s.free))?,
+            capped: n.space().bring(&capped)?,
             rhs: s.rhs,
             cost: s.cost,
             norm_rhs: sizes.rhs,
@@ -119,14 +119,14 @@ impl<V> StoppingCriteria<V> {
     }
 
     fn of_rows<N: NormalEquations<V = V>>(&self, n: &N, rows: &V, capped: &V) -> Result<f64> {
-        let rows = n.weighted_square(rows, &self.rows)?;
-        let capped = n.weighted_square(capped, &self.capped)?;
+        let rows = n.space().weighted_square(rows, &self.rows)?;
+        let capped = n.space().weighted_square(capped, &self.capped)?;
         Ok((rows + capped).sqrt() / self.rhs)
     }
 
     fn of_columns<N: NormalEquations<V = V>>(&self, n: &N, bounded: &V, free: &V) -> Result<f64> {
-        let bounded = n.weighted_square(bounded, &self.bounded)?;
-        let free = n.weighted_square(free, &self.free)?;
+        let bounded = n.space().weighted_square(bounded, &self.bounded)?;
+        let free = n.space().weighted_square(free, &self.free)?;
         Ok((bounded + free).sqrt() / self.cost)
     }
 
@@ -164,7 +164,7 @@ impl<V> StoppingCriteria<V> {
             return Ok(Verdict::Optimal);
         }
         // A'y + z - w = c tau - r, and so A x and x + v.
-        let without = |of: &V, r: &V| n.combined(-1.0, r, at.tau, of);
+        let without = |of: &V, r: &V| n.space().combined(-1.0, r, at.tau, of);
         // Not where the difference of the norms shows that of the vectors to be larger.
         let residuals = (
             m.primal * at.tau * (self.rhs_unit + self.norm_rhs),

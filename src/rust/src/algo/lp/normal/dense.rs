@@ -9,7 +9,7 @@ use super::equations::{typical, Extents, Magnitudes, NormalEquations, Spent};
 use super::free_columns::FreeFactor;
 use super::pivots;
 use crate::algo::lp::vectors::device::OnDevice;
-use crate::algo::lp::vectors::space::{vectors_by, Capped, Vectors};
+use crate::algo::lp::vectors::space::{Capped, Vectors};
 use crate::base::error::{Error, Result};
 use crate::base::interrupt;
 use crate::base::matrix::{Diag, Side, Trans, Uplo};
@@ -36,11 +36,6 @@ pub struct DenseNormal<'d, T: Scalar, D: Elementwise<T>> {
     /// Whether a pivot was too small before: then likely again.
     careful: bool,
     spent: Spent,
-}
-
-impl<T: Scalar, D: Elementwise<T>> Vectors for DenseNormal<'_, T, D> {
-    type V = D::Mat<'static>;
-    vectors_by!(ops);
 }
 
 /// Entries of columns that have one each.
@@ -132,7 +127,14 @@ impl<'d, T: Scalar, D: Elementwise<T>> DenseNormal<'d, T, D> {
     }
 }
 
-impl<T: Scalar, D: Elementwise<T>> NormalEquations for DenseNormal<'_, T, D> {
+impl<'d, T: Scalar, D: Elementwise<T>> NormalEquations for DenseNormal<'d, T, D> {
+    type V = D::Mat<'static>;
+    type Space = OnDevice<'d, T, D>;
+
+    fn space(&self) -> &OnDevice<'d, T, D> {
+        &self.ops
+    }
+
     fn extents(&self) -> Extents {
         Extents {
             rows: self.rows,

@@ -57,7 +57,13 @@ impl std::ops::Add for Spent {
 /// Of rows, bounded and free columns.
 pub type Magnitudes = (Vec<f64>, Vec<f64>, Vec<f64>);
 
-pub trait NormalEquations: Vectors {
+pub trait NormalEquations {
+    /// Vectors of rows, columns and bounds.
+    type V;
+    /// Their arithmetic.
+    type Space: Vectors<V = Self::V>;
+
+    fn space(&self) -> &Self::Space;
     fn extents(&self) -> Extents;
     /// The distance of 1 from the next number of the precision.
     fn eps(&self) -> f64;
@@ -145,7 +151,7 @@ pub struct Augmented<V> {
 
 impl<V> Augmented<V> {
     pub fn new<N: NormalEquations<V = V>>(n: &mut N, theta: &V) -> Result<Self> {
-        let inverse = n.invert(theta)?;
+        let inverse = n.space().invert(theta)?;
         n.factor(&inverse, LEAST_PIVOT)?;
         if n.extents().free > 0 {
             n.factor_free()?;
@@ -160,25 +166,29 @@ impl<V> Augmented<V> {
         n: &N,
         s: &Sides<'_, V>,
     ) -> Result<(Triple<V>, f64)> {
-        let mut b = n.times_bounded(&n.multiply(s.bounded, &self.inverse)?)?;
+        let mut b = n.times_bounded(&n.space().multiply(s.bounded, &self.inverse)?)?;
         if s.share != 0.0 {
             n.add_times_free(n.gamma() * s.share, s.free, &mut b)?;
-            n.add(s.share, s.rows, 1.0, &mut b)?;
+            n.space().add(s.share, s.rows, 1.0, &mut b)?;
         }
         let (accurate, of_rows) = (ACCURATE.max(n.eps()), or_one(s.size));
         let of_free = match n.extents().free {
             0 => 1.0,
-            _ => or_one(n.largest(s.bounded)?.max(s.share * n.largest(s.free)?)),
+            _ => or_one(
+                n.space()
+                    .largest(s.bounded)?
+                    .max(s.share * n.space().largest(s.free)?),
+            ),
         };
         let free_side = (s.share, s.free);
         let (mut now, mut priced) = self.solve_once(n, b, free_side, Some(s.bounded))?;
         let mut before: Option<(Triple<V>, f64)> = None;
         for left in (0..=REFINEMENTS).rev() {
             let mut rows = n.times(&now.bounded, &now.free)?;
-            n.add(s.share, s.rows, -1.0, &mut rows)?;
-            let free = n.combined(s.share, s.free, -1.0, &priced)?;
+            n.space().add(s.share, s.rows, -1.0, &mut rows)?;
+            let free = n.space().combined(s.share, s.free, -1.0, &priced)?;
             // A sum, as the larger of two is no NaN where one is.
-            let error = n.largest(&rows)? / of_rows + n.largest(&free)? / of_free;
+            let error = n.space().largest(&rows)? / of_rows + n.space().largest(&free)? / of_free;
             if !error.is_finite() {
                 return Ok(before.unwrap_or((now, error)));
             }
@@ -192,10 +202,10 @@ impl<V> Augmented<V> {
             }
             n.add_times_free(n.gamma(), &free, &mut rows)?;
             let (mut next, more) = self.solve_once(n, rows, (1.0, &free), None)?;
-            n.add(1.0, &now.bounded, 1.0, &mut next.bounded)?;
-            n.add(1.0, &now.free, 1.0, &mut next.free)?;
-            n.add(1.0, &now.rows, 1.0, &mut next.rows)?;
-            n.add(1.0, &more, 1.0, &mut priced)?;
+            n.space().add(1.0, &now.bounded, 1.0, &mut next.bounded)?;
+            n.space().add(1.0, &now.free, 1.0, &mut next.free)?;
+            n.space().add(1.0, &now.rows, 1.0, &mut next.rows)?;
+            n.space().add(1.0, &more, 1.0, &mut priced)?;
             // A correction leaves a share of the error that is about what the solution left of the
             // right-hand side.
             if error * error <= accurate {
@@ -220,14 +230,14 @@ impl<V> Augmented<V> {
         let free = if n.extents().free > 0 {
             n.solve_free(&mut rows, share, of_free)?
         } else {
-            n.zeros(0)?
+            n.space().zeros(0)?
         };
         let (mut bounded, priced) = n.transposed_times(&rows)?;
         if let Some(f) = f {
-            bounded = n.minus(&bounded, f)?;
+            bounded = n.space().minus(&bounded, f)?;
         }
         let solution = Triple {
-            bounded: n.multiply(&bounded, &self.inverse)?,
+            bounded: n.space().multiply(&bounded, &self.inverse)?,
             free,
             rows,
         };

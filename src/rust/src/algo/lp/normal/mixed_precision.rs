@@ -17,7 +17,7 @@ use super::dense_constraints::DenseConstraints;
 use super::equations::{or_one, Extents, Magnitudes, NormalEquations, Spent};
 use super::layout::{ConstraintLayout, Constraints, Dependent, Scaled};
 use crate::algo::lp::vectors::device::OnDevice;
-use crate::algo::lp::vectors::space::{vectors_by, Vectors};
+use crate::algo::lp::vectors::space::Vectors;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Part;
 use crate::base::scalar::{try_zeroed, Scalar};
@@ -134,12 +134,14 @@ where
     )
 }
 
-impl<D: Elementwise<f64> + Elementwise<f32>> Vectors for Mixed<'_, D> {
+impl<'d, D: Elementwise<f64> + Elementwise<f32>> NormalEquations for Mixed<'d, D> {
     type V = <D as Memory<f64>>::Mat<'static>;
-    vectors_by!(double);
-}
+    type Space = OnDevice<'d, f64, D>;
 
-impl<D: Elementwise<f64> + Elementwise<f32>> NormalEquations for Mixed<'_, D> {
+    fn space(&self) -> &OnDevice<'d, f64, D> {
+        self.double.space()
+    }
+
     fn extents(&self) -> Extents {
         self.double.extents()
     }
@@ -172,10 +174,10 @@ impl<D: Elementwise<f64> + Elementwise<f32>> NormalEquations for Mixed<'_, D> {
     /// With pivots to be left out it is in double precision, too: they would be others.
     fn factor(&mut self, weights: &Self::V, least: f64) -> Result<usize> {
         if let Some(single) = &mut self.single {
-            let mut weights = self.double.fetch(weights)?;
+            let mut weights = self.double.space().fetch(weights)?;
             self.scale = size(&weights);
             weights.iter_mut().for_each(|w| *w /= self.scale);
-            let weights = single.bring(&weights)?;
+            let weights = single.space().bring(&weights)?;
             match single.factor(&weights, least) {
                 Ok(0) => return Ok(0),
                 Ok(_) | Err(Error::NotPositiveDefinite { .. } | Error::NonFinite) => {}
@@ -203,14 +205,14 @@ impl<D: Elementwise<f64> + Elementwise<f32>> NormalEquations for Mixed<'_, D> {
         let Some(single) = &self.single else {
             return self.double.solve(x);
         };
-        let mut right = self.double.fetch(x)?;
+        let mut right = self.double.space().fetch(x)?;
         let size = size(&right);
         right.iter_mut().for_each(|b| *b /= size);
-        let mut y = single.bring(&right)?;
+        let mut y = single.space().bring(&right)?;
         single.solve(&mut y)?;
-        let mut y = single.fetch(&y)?;
+        let mut y = single.space().fetch(&y)?;
         y.iter_mut().for_each(|y| *y = *y / self.scale * size);
-        *x = self.double.bring(&y)?;
+        *x = self.double.space().bring(&y)?;
         Ok(())
     }
 

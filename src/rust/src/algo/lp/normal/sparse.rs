@@ -14,7 +14,7 @@ use super::rank;
 use super::sparse_product::NormalProduct;
 use crate::algo::lp::vectors::device::OnDevice;
 use crate::algo::lp::vectors::host::Plain;
-use crate::algo::lp::vectors::space::{vectors_by, Capped, Vectors};
+use crate::algo::lp::vectors::space::{Capped, Vectors};
 use crate::base::error::Result;
 use crate::base::matrix::Part;
 use crate::base::sparse::csc::Csc;
@@ -185,11 +185,6 @@ pub struct SparseNormal<'d, D: Elementwise<f64>> {
     free_factor: Option<FreeFactor<f64, D>>,
 }
 
-impl<D: Elementwise<f64>> Vectors for SparseNormal<'_, D> {
-    type V = Vec<f64>;
-    vectors_by!(ops);
-}
-
 fn scale(a: &mut Csc, rows: &[f64], columns: &[f64]) {
     for (j, by) in columns.iter().enumerate() {
         let at = a.starts[j]..a.starts[j + 1];
@@ -200,6 +195,13 @@ fn scale(a: &mut Csc, rows: &[f64], columns: &[f64]) {
 }
 
 impl<D: Elementwise<f64>> NormalEquations for SparseNormal<'_, D> {
+    type V = Vec<f64>;
+    type Space = Plain;
+
+    fn space(&self) -> &Plain {
+        &self.ops
+    }
+
     fn extents(&self) -> Extents {
         Extents {
             rows: self.bounded.rows,

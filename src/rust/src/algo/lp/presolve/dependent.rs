@@ -47,8 +47,8 @@ pub fn independent_rows<C: Constraints>(
     if form.layout.slacks.len() == form.layout.rows.len() {
         return Ok(Ok(0));
     }
-    let mut ones = n.zeros(of.bounded)?;
-    n.shift(1.0, &mut ones)?;
+    let mut ones = n.space().zeros(of.bounded)?;
+    n.space().shift(1.0, &mut ones)?;
     if n.factor(&ones, INDEPENDENT)? == 0 {
         return Ok(Ok(0));
     }

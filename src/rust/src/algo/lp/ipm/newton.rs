@@ -3,8 +3,7 @@
 
 use super::point::{Data, Point, Residuals};
 use crate::algo::lp::normal::equations::{Augmented, NormalEquations, Sides, Triple};
-use crate::algo::lp::vectors::space::Recentre;
-use crate::algo::lp::vectors::space::Vectors;
+use crate::algo::lp::vectors::space::{Recentre, Vectors};
 use crate::base::error::Result;
 
 /// The relative residual that refining must come down to with factors in single precision.

@@ -17,6 +17,8 @@ use crate::base::error::Result;
 use crate::base::matrix::{Diag, Part, Side, Trans, Uplo};
 use crate::base::scalar::Scalar;
 use crate::device::async_copy::AsyncCopy;
+use crate::device::blas::Blas;
+use crate::device::memory::Memory;
 use crate::tiles::plan::LEAST_SLOTS;
 
 /// Columns of the identity that are solved for as one matrix: some of those of a block.
@@ -118,13 +120,13 @@ struct Columns<M> {
     blocks: Vec<Option<M>>,
 }
 
-struct Chunk<'c, T: Scalar, D: AsyncCopy<T>> {
+struct Chunk<'c, T: Scalar, D: Blas<T>> {
     dev: &'c D,
     factor: &'c Factor<'c, T>,
     columns: Vec<Columns<D::Mat<'static>>>,
 }
 
-impl<'c, T: Scalar, D: AsyncCopy<T>> Chunk<'c, T, D> {
+impl<'c, T: Scalar, D: Blas<T>> Chunk<'c, T, D> {
     fn begin(&mut self, groups: &[Group]) {
         let count = self.factor.count();
         let columns = groups.iter().map(|group| Columns {
@@ -193,7 +195,7 @@ impl<'c, T: Scalar, D: AsyncCopy<T>> Chunk<'c, T, D> {
 }
 
 /// The group's columns of the identity, in its own block of rows.
-fn unit_columns<T: Scalar, D: AsyncCopy<T>>(
+fn unit_columns<T: Scalar, D: Memory<T>>(
     dev: &D,
     rows: usize,
     group: &Group,

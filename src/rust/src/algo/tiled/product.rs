@@ -18,6 +18,7 @@ use crate::base::matrix::Trans;
 use crate::base::progress::Moved;
 use crate::base::scalar::Scalar;
 use crate::device::async_copy::AsyncCopy;
+use crate::device::blas::Blas;
 use crate::device::memory::Memory;
 use crate::tiles::entries::{below, load, Below};
 use crate::tiles::plan_executor::Store;
@@ -183,7 +184,7 @@ impl<M> Blocks<M> {
 }
 
 /// Adds the terms of a tile; the number of operations.
-fn apply<'m, T: Scalar, D: AsyncCopy<T>>(
+fn apply<'m, T: Scalar, D: Blas<T>>(
     dev: &D,
     terms: impl Iterator<Item = Term>,
     tile: &D::Mat<'_>,

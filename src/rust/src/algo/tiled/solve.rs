@@ -17,6 +17,7 @@ use crate::base::error::Result;
 use crate::base::matrix::{Diag, Part, Side, Trans, Uplo};
 use crate::base::scalar::Scalar;
 use crate::device::async_copy::AsyncCopy;
+use crate::device::blas::Blas;
 
 /// The system to be solved, for the factor R.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,7 +108,7 @@ pub(crate) fn side(step: SolveStep) -> Trans {
 }
 
 /// One step on the blocks of rows. Returns its number of operations.
-fn apply<T: Scalar, D: AsyncCopy<T>>(
+fn apply<T: Scalar, D: Blas<T>>(
     dev: &D,
     step: SolveStep,
     tile: &D::Mat<'_>,

@@ -3,7 +3,7 @@
 use crate::base::error::{Error, Result};
 use crate::base::matrix::{Diag, Side, Trans, Uplo};
 use crate::base::scalar::Scalar;
-use crate::device::async_copy::AsyncCopy;
+use crate::device::lapack::Lapack;
 use crate::tiles::schedule::Task;
 use crate::tiles::Layout;
 
@@ -20,7 +20,7 @@ pub(crate) fn minor(layout: &Layout, task: Task, e: Error) -> Error {
 }
 
 /// One task on matrices of a device, the changed one first.
-pub(crate) fn compute<'a, T: Scalar, D: AsyncCopy<T>>(
+pub(crate) fn compute<'a, T: Scalar, D: Lapack<T>>(
     dev: &D,
     layout: &Layout,
     task: Task,

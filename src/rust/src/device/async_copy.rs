@@ -17,14 +17,14 @@ pub trait AsyncCopy<T: Scalar>: Device<T> + Sync {
     /// The result of a factorization that may still be running.
     type Outcome;
 
-    /// Whether the device computes with tiles in place, in host memory. Drivers ask
-    /// [`AsyncCopy::own_memory`] instead.
-    fn is_host(&self) -> bool;
+    /// Whether the device computes in memory apart from the host's, which has a limit. Without it
+    /// the device computes with tiles in place.
+    fn has_own_memory(&self) -> bool;
     /// The bytes of a budget that are for copies of tiles in the device's memory. `None` for a
     /// device that computes with tiles in host memory: it has no copies, and drivers call
     /// [`AsyncCopy::in_place`] and nothing below [`AsyncCopy::pages`].
     fn own_memory(&self, budget: u64) -> Option<u64> {
-        (!self.is_host()).then_some(budget)
+        self.has_own_memory().then_some(budget)
     }
     /// This device and the others of its kind with these numbers. A device that cannot be used is
     /// left out, or an error where `all` are needed.

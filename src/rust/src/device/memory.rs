@@ -20,8 +20,8 @@ pub trait Memory<T: Scalar> {
     /// [`Memory::store`] copies a result to its home.
     type Mat<'a>;
 
-    /// Whether the device computes on matrices in host memory.
-    const HOST: bool;
+    /// Whether [`Memory::load`] borrows host memory instead of copying it.
+    const BORROWS: bool;
 
     /// The machine that has the matrices.
     fn processor(&self) -> Processor;

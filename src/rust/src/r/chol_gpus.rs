@@ -61,7 +61,7 @@ fn on_gpus<T: Scalar, D: AsyncCopy<T> + ToResident<T>>(
     tile: usize,
     x: faer::MatRef<'_, T>,
 ) -> Result<Vec<(usize, ResidentMatrix)>> {
-    if dev.is_host() {
+    if !dev.has_own_memory() {
         return Err(Error::Internal {
             what: "the CPU was asked for a factor on GPUs".to_owned(),
         });

@@ -197,7 +197,7 @@ pub fn cuda_count() -> usize {
 
 /// Adds a device that was opened to the plan of this call: its memory that is free.
 pub fn tell_memory<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
-    if call::is_kept() && !dev.is_host() {
+    if call::is_kept() && dev.has_own_memory() {
         let free = dev.free().ok().map(|bytes| bytes as f64);
         call::refine(|plan| plan.free = free);
     }

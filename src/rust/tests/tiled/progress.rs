@@ -177,11 +177,15 @@ fn who_waits_for_a_disk_is_told<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     let matrix = Slow(Layout::new(16, 16, 16, Shape::Triangle).unwrap());
     let room = SlotBudget {
         host: 3,
-        devices: if dev.is_host() { vec![] } else { vec![3] },
+        devices: if dev.has_own_memory() {
+            vec![3]
+        } else {
+            vec![]
+        },
         peers: false,
     };
     let work = FactorPlan::new::<T>(&matrix, &room, &[1.0]).unwrap();
-    let call = progress::begin(work.operations(), !dev.is_host(), 0.0, note_files);
+    let call = progress::begin(work.operations(), dev.has_own_memory(), 0.0, note_files);
     progress::phase("factorizing");
     tiled::cholesky::factor(std::slice::from_ref(dev), &matrix, &work, 1).unwrap();
     drop(call);
@@ -214,7 +218,7 @@ fn bytes_of_files_are_counted<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
         devices: vec![6 * each],
         speeds: vec![1.0],
     };
-    let call = progress::begin(1.0, !dev.is_host(), 0.0, note_files);
+    let call = progress::begin(1.0, dev.has_own_memory(), 0.0, note_files);
     let files = Files::new(None, &file);
     factor_files(std::slice::from_ref(dev), &files, &budget, false).unwrap();
     // A report is due again.

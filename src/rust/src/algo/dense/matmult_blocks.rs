@@ -75,7 +75,7 @@ fn parts((m, n, k): (usize, usize, usize), room: f64) -> Option<Parts> {
 /// How many numbers there is room for, where `memory` bytes are too few for so many.
 pub fn room<T: Scalar, D: AsyncCopy<T>>(dev: &D, memory: f64, numbers: f64) -> Option<f64> {
     let limits = GpuLimits {
-        is_host: dev.is_host(),
+        own_memory: dev.has_own_memory(),
         memory,
         together: false,
     };

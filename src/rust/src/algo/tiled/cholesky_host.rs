@@ -43,7 +43,7 @@ pub fn factor<T: Scalar, D: AsyncCopy<T>>(
     mut out: MatMut<'_, T>,
 ) -> Result<()> {
     let n = x.nrows();
-    let ways = size::cholesky(n, size_of::<T>(), means.limits(dev.is_host()));
+    let ways = size::cholesky(n, size_of::<T>(), means.limits(dev.has_own_memory()));
     let mut lacking = None;
     if let Some(several) = ways.several {
         if let Some(devs) = means.several(dev, n, several)? {
@@ -80,9 +80,9 @@ fn may_be_others(e: &Error) -> bool {
 
 impl DevicePool<'_> {
     /// What limits a call, as its plan asks.
-    pub fn limits(&self, is_host: bool) -> GpuLimits {
+    pub fn limits(&self, own_memory: bool) -> GpuLimits {
         GpuLimits {
-            is_host,
+            own_memory,
             memory: self.memory,
             together: self.together,
         }

@@ -125,7 +125,7 @@ impl<T: Scalar, S: Dispatch> TileRoutine<T> for Factoring<'_, T, S> {
     type Value = Report;
 
     fn run<D: AsyncCopy<T>>(&mut self, dev: &D) -> Result<Report> {
-        if dev.is_host() {
+        if !dev.has_own_memory() {
             return self.on(std::slice::from_ref(dev), &[], Vec::new());
         }
         let devs = dev.with(&(self.request.gpus)(), self.request.all)?;

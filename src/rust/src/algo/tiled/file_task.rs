@@ -116,7 +116,7 @@ impl<T: Scalar, K: FileTask<T>, S: Dispatch> TileRoutine<T> for Budgeted<'_, T, 
             processors: vec![dev.processor()],
             tile: self.task.dimensions().1,
         });
-        if dev.is_host() {
+        if !dev.has_own_memory() {
             let device = host;
             return self.task.run(dev, Budget { host, device });
         }

@@ -31,7 +31,11 @@ pub fn solve<T: Scalar, D: AsyncCopy<T>>(
     tol: f64,
     mut out: MatMut<'_, T>,
 ) -> Result<()> {
-    let ways = size::solve(a.nrows(), size_of::<T>(), means.limits(dev.is_host()));
+    let ways = size::solve(
+        a.nrows(),
+        size_of::<T>(),
+        means.limits(dev.has_own_memory()),
+    );
     if ways == SolveWays::Whole {
         return dense::solve::solve(dev, a, b, tol, out);
     }

@@ -42,12 +42,12 @@ pub fn update<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(
             return Ok(margin);
         }
     }
-    if D::HOST {
+    if D::BORROWS {
         check(r, v)?;
     }
     let mut made = dev.load_into(r, Part::Upper, out)?;
     let mut v = dev.load_temporary(v, Part::All)?;
-    let margin = if D::HOST {
+    let margin = if D::BORROWS {
         change_sound(dev, change, &mut made, &mut v)?
     } else {
         change_checked(dev, change, &mut made, &mut v)?
@@ -66,7 +66,7 @@ fn update_streamed<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(
     out: MatMut<'_, T>,
 ) -> Result<Option<f64>> {
     let mut there = dev.load_temporary(v, Part::All)?;
-    let sound = match D::HOST {
+    let sound = match D::BORROWS {
         true => check_columns(v, "v"),
         false => check_finite(dev, &there, "v"),
     };

@@ -175,7 +175,7 @@ pub fn update<T: Scalar, D: AsyncCopy<T> + Elementwise<T>>(
 ) -> Result<f64> {
     let (n, k) = v.shape();
     let mut lacking = None;
-    let passes = !dev.is_host() && dev.has_update();
+    let passes = dev.has_own_memory() && dev.has_update();
     if !passes || update_bytes(uplo, (n, k), size_of::<T>(), !dev.update_pays(n, k)) <= memory {
         let out = out.as_mut();
         let done = match uplo {
@@ -236,10 +236,10 @@ pub fn update_by_panels<T: Scalar, D: AsyncCopy<T>>(
         return Err(Error::Singular { index: i + 1 });
     }
     check_columns(v, "v")?;
-    let free = if dev.is_host() {
-        u64::MAX
-    } else {
+    let free = if dev.has_own_memory() {
         usable(dev.free()?, memory) as u64
+    } else {
+        u64::MAX
     };
     let means = means::<T>(n, k, free, abreast)?;
     let margin = match change {

@@ -43,8 +43,8 @@ const AFTER_SHORTAGE: f64 = 0.5;
 /// What limits a call with matrices in host memory.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GpuLimits {
-    /// The device computes in host memory: it has no limits.
-    pub is_host: bool,
+    /// The device has its own memory. One that computes in host memory has no limits.
+    pub own_memory: bool,
     /// Bytes of each GPU's memory, from option `cudafactor.gpu_memory`; infinite for what is free.
     pub memory: f64,
     /// Option `cudafactor.devices` names several GPUs.
@@ -71,7 +71,7 @@ pub struct CholeskyWays {
 
 /// How a Cholesky factorization of order `n` goes, for elements of `size` bytes.
 pub fn cholesky(n: usize, size: usize, limits: GpuLimits) -> CholeskyWays {
-    if limits.is_host || n < CHOLESKY && limits.memory == f64::INFINITY {
+    if !limits.own_memory || n < CHOLESKY && limits.memory == f64::INFINITY {
         return CholeskyWays {
             several: None,
             whole: true,
@@ -107,7 +107,7 @@ pub enum SolveWays {
 
 /// How systems with a matrix of order `n` are solved.
 pub fn solve(n: usize, size: usize, limits: GpuLimits) -> SolveWays {
-    if limits.is_host || n < SOLVE && limits.memory == f64::INFINITY {
+    if !limits.own_memory || n < SOLVE && limits.memory == f64::INFINITY {
         SolveWays::Whole
     } else if Task::Solve.on_gpu(n, size) > limits.memory {
         SolveWays::TilesThenWhole
@@ -122,7 +122,7 @@ pub fn product(numbers: f64, size: usize, limits: GpuLimits) -> Option<f64> {
     let bytes = numbers * size as f64;
     // Workspace of the product.
     let left = limits.memory - SLACK.min(limits.memory / 4.0);
-    (!limits.is_host && bytes > left).then_some(left / size as f64)
+    (limits.own_memory && bytes > left).then_some(left / size as f64)
 }
 
 /// The same after a lack of memory, with so many bytes free: less was to be had than was free.

@@ -3,7 +3,7 @@
 use super::*;
 
 const FREE: GpuLimits = GpuLimits {
-    is_host: false,
+    own_memory: true,
     memory: f64::INFINITY,
     together: false,
 };
@@ -49,7 +49,7 @@ fn cholesky_goes_whole_by_tiles_or_to_several() {
     ] {
         assert_eq!(cholesky(n, size, limits), wanted, "{n} {size} {limits:?}");
         let host = GpuLimits {
-            is_host: true,
+            own_memory: false,
             ..limits
         };
         assert_eq!(cholesky(n, size, host), small, "{n} {size} on the CPU");
@@ -77,7 +77,7 @@ fn systems_go_whole_or_by_tiles() {
     ] {
         assert_eq!(solve(n, size, limits), wanted, "{n} {size} {limits:?}");
         let host = GpuLimits {
-            is_host: true,
+            own_memory: false,
             ..limits
         };
         assert_eq!(solve(n, size, host), Whole, "{n} {size} on the CPU");
@@ -94,7 +94,7 @@ fn products_go_in_parts_where_memory_is_short() {
     assert_eq!(product(left, 4, short(80e9)), None);
     assert_eq!(product(left + 1.0, 4, short(80e9)), Some(left));
     let host = GpuLimits {
-        is_host: true,
+        own_memory: false,
         ..short(800.0)
     };
     assert_eq!(product(1e12, 8, host), None);

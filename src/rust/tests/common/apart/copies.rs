@@ -7,8 +7,8 @@ impl<T: Scalar> AsyncCopy<T> for Apart<T> {
     type Mark = usize;
     type Outcome = ();
 
-    fn is_host(&self) -> bool {
-        false
+    fn has_own_memory(&self) -> bool {
+        true
     }
     fn with(&self, numbers: &[usize], _: bool) -> Result<Vec<Self>> {
         Ok(numbers.iter().map(|_| Apart::new()).collect())

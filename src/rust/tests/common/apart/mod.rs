@@ -121,7 +121,7 @@ impl<T: Scalar> Apart<T> {
 impl<T: Scalar> Memory<T> for Apart<T> {
     type Mat<'a> = Away<'a, T>;
 
-    const HOST: bool = false;
+    const BORROWS: bool = false;
 
     fn processor(&self) -> Processor {
         Processor::Cuda(0)

@@ -135,7 +135,11 @@ fn little_room_means_more_copies<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     let (_, poor) = in_place(dev, &a, tile, (20, 10)).unwrap();
     assert!(poor.traffic.loaded > all);
     assert_eq!(poor.slots.host, 20);
-    let on_device = if dev.is_host() { vec![] } else { vec![10] };
+    let on_device = if dev.has_own_memory() {
+        vec![10]
+    } else {
+        vec![]
+    };
     assert_eq!(poor.slots.devices, on_device);
 }
 
@@ -164,7 +168,7 @@ fn minors_that_are_not_positive<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
 fn too_little_memory_is_refused<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     let a = positive::<T>(40);
     let short = [((2, 9), "host_memory"), ((9, 2), "gpu_memory")];
-    for (room, argument) in &short[..if dev.is_host() { 1 } else { 2 }] {
+    for (room, argument) in &short[..if dev.has_own_memory() { 2 } else { 1 }] {
         let failed = in_place(dev, &a, 16, *room).unwrap_err();
         let is = matches!(failed, Error::Argument { argument: which, .. } if which == *argument);
         assert!(is, "{failed:?}");

@@ -31,7 +31,7 @@ fn diagonals_of_inverses<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
         let file = written(&place, &r, tile);
         let want = inverse_diagonal_of(&r);
         for (room, columns) in [(MUCH, n), ((3, 3), 1), ((3, 3), 5), ((4, 6), 50)] {
-            let budget = memory(&file, room, columns * n, dev.is_host());
+            let budget = memory(&file, room, columns * n, !dev.has_own_memory());
             let mut out = vec![f64::NAN; n];
             let before = file.moved().0;
             let factor = Factor::new(&file, n).unwrap();
@@ -50,8 +50,8 @@ fn diagonals_of_inverses<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
                 assert_eq!(passes.traffic.loaded, all);
             } else if columns < 6 && n > 3 * tile {
                 assert!(passes.chunks > 3, "{n} {columns} {}", passes.chunks);
-                assert!(!dev.is_host() || passes.traffic.loaded > all);
-                assert!(dev.is_host() || passes.traffic.sent > all);
+                assert!(dev.has_own_memory() || passes.traffic.loaded > all);
+                assert!(!dev.has_own_memory() || passes.traffic.sent > all);
             }
         }
         let d = Factor::new(&file, n).unwrap().diagonal().unwrap();

@@ -132,7 +132,7 @@ fn products_of_every_size<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
                                 assert!(error <= most * bound[(i, j)], "{about}: {error}");
                             }
                         }
-                        if dev.is_host() {
+                        if !dev.has_own_memory() {
                             // However much room there is.
                             let first = first.get_or_insert_with(|| got.clone());
                             assert!(same(first, &got), "{about}");
@@ -177,11 +177,14 @@ fn each_tile_is_read_once<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
             let (_, passes) = times(dev, &file, Trans::No, &y, budget).unwrap();
             assert_eq!(passes.chunks, 1);
             assert_eq!(passes.traffic.loaded, all);
-            assert_eq!(passes.traffic.sent, if dev.is_host() { 0 } else { all });
+            assert_eq!(
+                passes.traffic.sent,
+                if dev.has_own_memory() { all } else { 0 }
+            );
             // Memory that is of no use is not taken.
             assert!(passes.slots.host <= 16);
         }
-        if !dev.is_host() {
+        if dev.has_own_memory() {
             // Many chunks; the host keeps all, or what it can.
             for (host, loaded) in [(all, all), (all / 2 + 1, 0)] {
                 let budget = memory(&file, (host as u64, 3), 10 * n);
@@ -247,7 +250,7 @@ fn what_cannot_be_multiplied_is_refused<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     );
     let y = matrices::random::<T>(n, 2, 3);
     for (room, which) in [((2, 9), "host_memory"), ((9, 0), "gpu_memory")] {
-        if dev.is_host() && which == "gpu_memory" {
+        if !dev.has_own_memory() && which == "gpu_memory" {
             continue;
         }
         let mut budget = memory(&file, room, 0);

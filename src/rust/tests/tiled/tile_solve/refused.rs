@@ -83,7 +83,7 @@ fn what_is_no_factor_is_refused<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
     }
     file.set_state(State::Factor).unwrap();
     let short = [((2, 9), "host_memory"), ((9, 2), "gpu_memory")];
-    for (room, which) in &short[..if dev.is_host() { 1 } else { 2 }] {
+    for (room, which) in &short[..if dev.has_own_memory() { 2 } else { 1 }] {
         let budget = memory(&file, *room, 0, false);
         let failed = solved(dev, &file, System::Both, 40, &b, budget).unwrap_err();
         let is = matches!(failed, Error::Argument { argument, .. } if argument == *which);

@@ -38,7 +38,7 @@ fn systems_of_every_size<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
                         error < residual::BACKWARD,
                         "{n} {q} {system:?} {room:?}: {error}"
                     );
-                    if dev.is_host() {
+                    if !dev.has_own_memory() {
                         // However much room there is.
                         let first = first.get_or_insert_with(|| x.clone());
                         assert!(same(first, &x), "{n} {q} {system:?} {room:?}");
@@ -91,7 +91,7 @@ fn tiles_are_read_as_seldom_as_memory_allows<T: Scalar, D: AsyncCopy<T>>(dev: &D
             assert_eq!(passes.chunks, 1);
             let kept = (host as usize).min(all);
             let want = match system {
-                System::Both if dev.is_host() => 2 * all - kept,
+                System::Both if !dev.has_own_memory() => 2 * all - kept,
                 // What the device keeps need not be kept here.
                 System::Both => passes.traffic.loaded.min(2 * all - kept),
                 _ => all,
@@ -102,10 +102,13 @@ fn tiles_are_read_as_seldom_as_memory_allows<T: Scalar, D: AsyncCopy<T>>(dev: &D
             } else {
                 all
             };
-            assert_eq!(passes.traffic.sent, if dev.is_host() { 0 } else { sent });
+            assert_eq!(
+                passes.traffic.sent,
+                if dev.has_own_memory() { sent } else { 0 }
+            );
         }
     }
-    if !dev.is_host() {
+    if dev.has_own_memory() {
         // Many chunks; the host keeps all.
         let budget = memory(&file, (50, 3), n, false);
         let (_, passes) = solved(dev, &file, System::Both, n, &b, budget).unwrap();

@@ -168,7 +168,7 @@ fn no_file_where_there_is_none<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
             ..
         }
     ));
-    if !dev.is_host() {
+    if dev.has_own_memory() {
         let few = Budget {
             device: 1 << 20,
             ..ROOMY

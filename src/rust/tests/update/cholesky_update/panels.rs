@@ -172,7 +172,7 @@ pub fn larger_than_the_device<T: Scalar, D: AsyncCopy<T> + Elementwise<T>>(dev: 
                 // The same where the device's memory decides.
                 let mut chosen = Host::<T>::from_fn(n, n, |_, _| 7e30);
                 let other = chosen_way(dev, what, LITTLE, (&given, &v), &mut chosen).unwrap();
-                let exactly = !dev.is_host() && dev.update_pays(n, k);
+                let exactly = dev.has_own_memory() && dev.update_pays(n, k);
                 assert!(
                     (other / margin - 1.0).abs() < 1e6 * T::EPS,
                     "{other} {margin}"
@@ -235,7 +235,7 @@ pub fn refused_panel_by_panel<T: Scalar, D: AsyncCopy<T> + Elementwise<T>>(dev: 
     let what = Error::NotPositiveDefinite { order: lost + 1 };
     assert_eq!(refused(Change::Down, &one, &much), what);
     // Memory that has room for nothing.
-    if !dev.is_host() {
+    if dev.has_own_memory() {
         let mut out = Host::<T>::from_fn(n, n, |_, _| 0.0);
         let what = (Uplo::Upper, Change::Up);
         let none = chosen_way(dev, what, 1e6, (&r, &v), &mut out).unwrap_err();

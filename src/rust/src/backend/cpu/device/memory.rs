@@ -12,7 +12,7 @@ use faer::{MatMut, MatRef};
 impl<T: Scalar> Memory<T> for CpuDevice {
     type Mat<'a> = CpuMat<'a, T>;
 
-    const HOST: bool = true;
+    const BORROWS: bool = true;
 
     fn processor(&self) -> Processor {
         Processor::Cpu

@@ -44,8 +44,8 @@ impl<T: Scalar> AsyncCopy<T> for CpuDevice {
     type Mark = ();
     type Outcome = ();
 
-    fn is_host(&self) -> bool {
-        !self.apart
+    fn has_own_memory(&self) -> bool {
+        self.apart
     }
 
     fn with(&self, numbers: &[usize], _: bool) -> Result<Vec<Self>> {

@@ -12,7 +12,7 @@ use faer::{MatMut, MatRef};
 impl<T: Scalar> Memory<T> for CudaDevice {
     type Mat<'a> = Matrix<'a, T>;
 
-    const HOST: bool = false;
+    const BORROWS: bool = false;
 
     fn processor(&self) -> Processor {
         Processor::Cuda(self.ctx.ordinal)

@@ -173,8 +173,8 @@ impl<T: Scalar> AsyncCopy<T> for CudaDevice {
     type Mark = Mark;
     type Outcome = Started;
 
-    fn is_host(&self) -> bool {
-        false
+    fn has_own_memory(&self) -> bool {
+        true
     }
 
     fn with(&self, numbers: &[usize], all: bool) -> Result<Vec<Self>> {

@@ -49,8 +49,8 @@
 
 #' Options, environment variables, and how a device is chosen
 #'
-#' Arguments `device` and `precision` say where and how a function computes. `device` defaults to an
-#' option; all options are read at every call.
+#' Arguments `device` and `precision` say where and how a function computes. Option
+#' `cudafactor.device` has the default of `device`. Every call reads all options.
 #'
 #' @section Options:
 #' \describe{
@@ -58,14 +58,14 @@
 #'     `"cuda:<number>"`.}
 #'   \item{`cudafactor.min_flops`}{the smallest number of floating-point operations for which
 #'     `"auto"` uses the GPU. If unset, a model decides.}
-#'   \item{`cudafactor.breakeven`}{measured orders from which the GPU pays, as [gpu_benchmark()]
-#'     finds them: a vector with some of the names `product`, `crossprod`, `chol`, `lu`, `qr`,
-#'     `solve`. Inf means never, NA means the model decides.}
+#'   \item{`cudafactor.breakeven`}{measured orders from which the GPU is faster, as
+#'     [gpu_benchmark()] finds them: a vector with some of the names `product`, `crossprod`, `chol`,
+#'     `lu`, `qr`, `solve`. Inf means never, NA means that the model decides.}
 #'   \item{`cudafactor.progress`}{do calls longer than two seconds show a progress bar on stderr?
 #'     `TRUE`, `FALSE`, or a number of seconds to wait. If unset, `TRUE` in an interactive session
 #'     and else `FALSE`. The bar has the rate and the time left. For matrices on disk it also has
-#'     the phase and the bytes read and written; for [gpu_chol()] and [gpu_solve()] part by part,
-#'     the bytes that come from the matrix and go to the factor.}
+#'     the phase and the bytes read and written. If [gpu_chol()] or [gpu_solve()] works part by
+#'     part, it has the bytes read from the matrix and written to the factor.}
 #'   \item{`cudafactor.verbose`}{does each computation show its plan by [message()]? `TRUE` or
 #'     `FALSE`. If unset, `FALSE`. See the section Plans.}
 #'   \item{`cudafactor.gpu_memory`}{bytes of each GPU's memory, such as `8e9`, that one call may use
@@ -74,17 +74,18 @@
 #'     and [gpu_solve()] of a symmetric positive definite matrix. If unset, all free memory.}
 #'   \item{`cudafactor.devices`}{numbers of the GPUs that `device = "auto"` uses, counted from 0,
 #'     such as `c(0, 2)`. If unset, all. Several GPUs work together in [chol_file()] and
-#'     [chol_gpus()]. They also do in [gpu_chol()] of an ordinary matrix, if they reach one
-#'     another's memory, for 40000 rows or more; for 16384 or more if this option names them. Other
-#'     functions use the first one.}
-#'   \item{`cudafactor.threads`}{threads on the CPU. If 0 or unset, `CUDAFACTOR_NUM_THREADS`, else
-#'     the number of cores up to `OMP_THREAD_LIMIT`.}
+#'     [chol_gpus()]. In [gpu_chol()] of an ordinary matrix they do so from 16384 rows on if this
+#'     option names several. If they reach one another's memory, they do so in double precision from
+#'     40000 rows on. Other functions use the first GPU.}
+#'   \item{`cudafactor.threads`}{number of threads on the CPU. If 0 or unset, it is
+#'     `CUDAFACTOR_NUM_THREADS`, else the number of cores, at most `OMP_THREAD_LIMIT`.}
 #' }
 #'
 #' @section Environment variables:
 #' \describe{
-#'   \item{`CUDAFACTOR_NUM_THREADS`}{threads on the CPU if the option is not set.}
-#'   \item{`OMP_THREAD_LIMIT`}{the largest number of threads if neither is set.}
+#'   \item{`CUDAFACTOR_NUM_THREADS`}{number of threads on the CPU if the option is not set.}
+#'   \item{`OMP_THREAD_LIMIT`}{the largest number of threads if the option and
+#'     `CUDAFACTOR_NUM_THREADS` are not set.}
 #'   \item{`CUDA_VISIBLE_DEVICES`}{the driver's own variable: which GPUs it shows, and in what
 #'     order. It is read once, when the driver starts.}
 #' }
@@ -97,12 +98,12 @@
 #'   CPU. A model estimates the time of the call on both. It knows the operations, the transfers,
 #'   the CPU threads, and the GPU's multiprocessors, clock and speed in double precision.
 #' * Calls of fewer than 1e7 operations stay on the CPU and do not open the driver. So do calls for
-#'   which no known GPU would pay.
+#'   which no known GPU would be faster.
 #' * The model leaves out start-up: opening the driver takes a fraction of a second. The first use
 #'   of a kernel on a machine takes seconds, in which the driver compiles it.
-#' * `cudafactor.breakeven` replaces the orders at which the model switches, for other shapes too.
-#'   `cudafactor.min_flops` replaces both.
-#' * A [gpu_matrix] is computed with on its own device, whatever `device` says.
+#' * `cudafactor.breakeven` replaces the orders from which the model takes the GPU, for other shapes
+#'   too. `cudafactor.min_flops` replaces the model, these orders and the bound of 1e7 operations.
+#' * Functions compute with a [gpu_matrix] on its device, whatever `device` says.
 #' * In a process forked from one that used the GPU, as by `parallel::mclapply()`, `"auto"` stays on
 #'   the CPU.
 #'
@@ -115,15 +116,15 @@
 #' gpu_chol(): 8192 x 8192, double: on the CPU with 2 threads (no GPU was found)
 #' ```
 #' On a GPU the plan also tells how the matrices go there: loaded whole, streamed in blocks of
-#' columns, in parts, or by tiles. It tells the bytes of the operands and the result, and those that
-#' were free. Times in a plan are predictions of the model.
+#' columns, in parts, by tiles, or by panels. It tells the bytes of the operands and the result, and
+#' the free bytes of the GPU's memory. Times in a plan are predictions of the model.
 #'
 #' The message comes when the computation ends, before its error if it fails. Work that has no
-#' choice of device says nothing, such as arithmetic of a [gpu_matrix].
+#' choice of device shows no plan, such as arithmetic of a [gpu_matrix].
 #'
 #' The condition has classes `cudafactor_plan`, `message` and `condition`, and fields `device`,
-#' `way`, `cpu_seconds`, `gpu_seconds` and `free_bytes`; numbers are NA where nothing asked for
-#' them. `way` is `"whole"`, `"resident"`, `"streamed"`, `"parts"`, `"tiled"` or `"panels"`.
+#' `way`, `cpu_seconds`, `gpu_seconds` and `free_bytes`. Numbers that the call did not need are NA.
+#' `way` is `"whole"`, `"resident"`, `"streamed"`, `"parts"`, `"tiled"` or `"panels"`.
 #'
 #' @examples
 #' old <- options(cudafactor.device = "cpu", cudafactor.threads = 1)

@@ -4,9 +4,9 @@
 #'
 #' `lp_ipm()` minimizes or maximizes \eqn{c^T x}{c'x}. Each row of \eqn{A x} is bounded by its
 #' right-hand side, and each variable by its bounds. The arguments are those of
-#' `Rglpk::Rglpk_solve_LP()` without `types`: all variables are continuous. The method is
-#' primal-dual. Each iteration forms \eqn{A D^2 A^T}{A D^2 A'}, factors it by Cholesky's method, and
-#' solves a few systems (Mehrotra 1992).
+#' `Rglpk::Rglpk_solve_LP()` and a few more. There are no `types`: all variables are continuous. The
+#' method is primal-dual. Each iteration forms \eqn{A D^2 A^T}{A D^2 A'} with a diagonal matrix
+#' \eqn{D}, factors it by Cholesky's method, and solves a few systems (Mehrotra 1992).
 #'
 #' The solution is *in the interior* of the set of optimal solutions, not a vertex. If the optimum
 #' is not unique, variables need not be at bounds where a simplex method would put them. Values are
@@ -29,13 +29,13 @@
 #'   \item{`solution`, `solution_dual`}{variables and reduced costs, with the column names of
 #'     `mat`.}
 #'   \item{`status`, `message`}{0 optimal, 1 infeasible, 2 unbounded, 3 iteration limit, 4 time
-#'     limit, 5 interrupt, 6 no further progress; the same in words. With 3 to 6 the list has the
-#'     best point found.}
+#'     limit, 5 interrupt, 6 no further progress. `message` says it in words. With 3 to 6 the list
+#'     has the best point found.}
 #'   \item{`auxiliary`}{`primal`, the values \eqn{A x} of the rows, and `dual`, their duals.}
 #'   \item{`dual`, `slack`}{duals of the rows, and `rhs - A x`.}
 #'   \item{`residuals`}{relative residuals `primal` and `dual`, and the relative `gap` of the
 #'     objectives.}
-#'   \item{`iterations`, `log`, `seconds`}{number, a data frame with a row for each point, times.}
+#'   \item{`iterations`, `log`, `seconds`}{number, data frame with a row for each iterate, times.}
 #'   \item{`certificate`}{proof that an infeasible problem has no solution (`rows`: multipliers of
 #'     rows) or an unbounded one no optimum (`ray`, and a feasible `point`). Else `NULL`.}
 #' }
@@ -45,7 +45,7 @@
 #' @section Errors:
 #' - `cudafactor_error_dimension`: dimensions that do not conform, or an empty objective.
 #' - `cudafactor_error_non_finite` (field `argument`): NA or an infinite coefficient.
-#' - `cudafactor_error_argument`: an unknown direction, bounds or a range without a value, an
+#' - `cudafactor_error_argument`: an unknown direction, bounds or a range that leave no value, an
 #'   unknown part of `control`, or numbers of too different magnitudes.
 #' - `cudafactor_error_type`: an operand that is not numeric.
 #'
@@ -53,7 +53,7 @@
 #'
 #' @section Control: `control` is a list of `tol` (1e-8; 1e-4 for a [gpu_matrix] in single
 #' precision), `max_iter` (100), `time_limit` (`Inf`, in seconds, checked between iterations) and
-#' `verbose` (`FALSE`; `TRUE` prints the log at the end). The article has those of Rglpk.
+#' `verbose` (`FALSE`; `TRUE` prints the log at the end). The article lists Rglpk's parts.
 #'
 #' @param obj Coefficients \eqn{c} of the objective, a numeric vector of length \eqn{n}.
 #' @param mat Constraints \eqn{A}, \eqn{m \times n}{m x n}: a matrix, a [gpu_matrix], a matrix of
@@ -64,9 +64,9 @@
 #' @param bounds Bounds of variables, `list(lower = , upper = )`. Each part is one number, \eqn{n}
 #'   numbers, or `list(ind = , val = )` for the variables `ind`. The default is 0 and `Inf`.
 #' @param max `TRUE` maximizes, `FALSE` (the default) minimizes.
-#' @param range Second bounds of rows, \eqn{m} numbers, NA for none. The row is then between
-#'   `rhs - abs(range)` and `rhs` with `<=`, `rhs` and `rhs + abs(range)` with `>=`, `rhs` and
-#'   `rhs + range` with `==`, as in MPS files.
+#' @param range Second bounds of rows, \eqn{m} numbers, NA for none. As in MPS files, a
+#'   row `<=` is then between `rhs - abs(range)` and `rhs`, a row `>=` between `rhs` and
+#'   `rhs + abs(range)`, and a row `==` between `rhs` and `rhs + range`.
 #' @param constant Number that is added to the objective. The default is 0.
 #' @param control A list, see the section Control.
 #' @param device `"auto"` (the default), `"cpu"`, `"cuda"` (the first GPU) or `"cuda:1"` (the

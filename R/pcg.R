@@ -12,8 +12,8 @@
 #'
 #' @section Preconditioners:
 #' `M` is one of these:
-#' - `"ic0"`: the incomplete Cholesky factor without fill, [ichol()], complete for a dense
-#'   matrix.
+#' - `"ic0"`: the incomplete Cholesky factor without fill, as by [ichol()]. For a dense
+#'   matrix it is the complete factor.
 #' - `"amg"`: algebraic multigrid, only for sparse matrices. It suits matrices whose
 #'   off-diagonal entries are mostly negative.
 #' - `"jacobi"`: the diagonal of `A`. `"none"`: the identity.
@@ -23,8 +23,8 @@
 #' - A function that returns \eqn{M^{-1} R}{M^-1 R} for a matrix \eqn{R} of residuals. It must be
 #'   linear, symmetric, positive definite, and the same in each iteration.
 #'
-#' The first choice in the usage is not the default. If `pcg()` iterates and `M` is missing, it
-#' uses:
+#' The first value of `M` in the usage is not the default. If `pcg()` iterates and `M` is missing,
+#' it uses:
 #'
 #' | `A` | on the CPU | on a GPU |
 #' |:---|:---|:---|
@@ -47,7 +47,7 @@
 #' `shift`, `dim` and `device`.
 #'
 #' @section Errors:
-#' - `cudafactor_error_not_symmetric`: `A` is not symmetric, by more than rounding.
+#' - `cudafactor_error_not_symmetric`: `A` is not symmetric up to rounding.
 #' - `cudafactor_error_not_positive_definite`: a diagonal entry of `A` is not positive, or a dense
 #'   factorization failed.
 #' - `cudafactor_error_indefinite`: the iteration or a sparse factorization found that `A` or `M`
@@ -59,8 +59,8 @@
 #'
 #' @section Device: A dense `gpu_matrix` is processed on its device; `device` chooses
 #' for an ordinary matrix. Sparse matrices use a GPU if `pcg()` iterates and `M` is missing,
-#' `"amg"`, `"jacobi"` or `"none"`. With `device = "auto"` they need 50,000 rows or more. All other
-#' cases run on the CPU.
+#' `"amg"`, `"jacobi"` or `"none"`. With `device = "auto"` they need 50,000 rows or more. Otherwise,
+#' and for functions, products with `A` run on the CPU. A dense factor `M` may then use a GPU.
 #'
 #' @param A A symmetric positive definite \eqn{n \times n}{n x n} matrix: plain, a [gpu_matrix], or
 #'   sparse (package Matrix or slam). Or a function that returns the product of `A` with a matrix,

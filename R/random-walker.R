@@ -18,23 +18,24 @@
 #'
 #' @section Method: `"direct"` computes a sparse Cholesky factorization on the CPU, exact to
 #' rounding at any `beta`. `"cg"` iterates on a GPU or the CPU, with a multigrid preconditioner and
-#' memory proportional to the number of pixels. It ends when the estimated error of the
+#' memory proportional to the number of pixels. `"cg"` ends when the estimated error of the
 #' probabilities is below `tol`.
 #'
-#' `"auto"` uses `"cg"` on a GPU for 100,000 pixels or more. On the CPU it uses `"cg"` for volumes
-#' of 26 pixels a side or more, and for pictures of more than about 16 million pixels. In all other
-#' cases it uses `"direct"`.
+#' `"auto"` uses `"cg"` on a GPU for 100,000 pixels or more, or if `device` names the GPU. On the
+#' CPU it uses `"cg"` for volumes of 26 pixels a side or more, and for pictures of more than about
+#' 16 million pixels. In all other cases it uses `"direct"`.
 #'
 #' @return A list of class `"random_walker"`. `print()` and `summary()` count the labels, and
 #'   `plot()` shows them over the image.
 #' \describe{
-#'   \item{`labels`}{integers with the dimensions of `seeds`: labels, or -1.}
+#'   \item{`labels`}{integers with the dimensions of `seeds`: labels, and -1 for pixels with a
+#'     negative seed or that no seed reaches.}
 #'   \item{`probabilities`}{with `prob = TRUE`, an array with the dimensions of `seeds` and one more
 #'     for labels, with the labels as dimnames. All are 0 where the label is -1, else they sum to 1.
 #'     `NULL` with `prob = FALSE`.}
 #'   \item{`label_values`}{the labels in ascending order.}
-#'   \item{`unknowns`, `unreached`}{number of pixels without a seed, and of those that no seed
-#'     reaches.}
+#'   \item{`unknowns`, `unreached`}{number of pixels whose label was computed, and of pixels that
+#'     no seed reaches.}
 #'   \item{`iterations`, `error`}{for `"cg"`: the largest number of iterations for a label, and the
 #'     estimated largest error of a probability. Else `NULL`.}
 #' }
@@ -47,7 +48,7 @@
 #'   used, or NaN or Inf in `seeds`.
 #' - `cudafactor_error_type`: an operand that is not an array of numbers.
 #' - `cudafactor_error_argument`: no seed at all, seeds that are not whole numbers, values of
-#'   `image` whose squares overflow, or other values that have no meaning.
+#'   `image` whose squares overflow, or other invalid values.
 #' - `cudafactor_error_host_memory`: the factor does not fit into memory.
 #'
 #' The warning `cudafactor_warning_not_converged` (field `error`) says that `"cg"` did not reach
@@ -59,8 +60,8 @@
 #' @param seeds Whole numbers with the dimensions of `image` without channels. Values above 0 are
 #'   labels. 0 or `NA` marks pixels whose label is sought, and a negative value pixels that no walk
 #'   enters.
-#' @param beta Weight of differences, a number of at least 0. Steps across edges are the rarer the
-#'   larger it is. 0 ignores the image.
+#' @param beta Weight of differences, a number of at least 0. A larger one makes steps across edges
+#'   rarer. 0 ignores the image.
 #' @param method `"auto"` (the default), `"direct"` or `"cg"`, see the section Method.
 #' @param tol,maxit For `"cg"`: the largest error of a probability to allow, and the maximum number
 #'   of iterations.

@@ -23,6 +23,8 @@ type Dense<'a, T> = MatRef<'a, T, usize, usize, ContiguousFwd>;
 
 /// Entries of a column of the matrix that a product takes at once.
 const DEPTH: usize = 1024;
+/// Columns of X that meet all rows before others do: with [`DEPTH`] they stay in the cache.
+const ABREAST: usize = 24;
 /// Rows and columns of a block of a triangle.
 const BLOCK: usize = 128;
 /// Columns of a block that are taken off a right-hand side together.
@@ -92,7 +94,9 @@ fn part<T: Scalar>(
         );
         return;
     }
-    products(a, x, first, &mut out);
+    for (x, out) in x.chunks(ABREAST).zip(out.chunks_mut(ABREAST)) {
+        products(a, x, first, out);
+    }
 }
 
 vectorized! {
@@ -104,13 +108,12 @@ vectorized! {
         out: &'a mut [&'b mut [T]],
     ) {
         let (n, rows) = (a.nrows(), out[0].len());
-        for top in (0..rows).step_by(4) {
-            let four = 4.min(rows - top);
-            let column = |q: usize| a.col(first + top + q.min(four - 1)).as_slice();
-            let four_columns = [column(0), column(1), column(2), column(3)];
-            for from in (0..n).step_by(DEPTH) {
-                let to = n.min(from + DEPTH);
-                let now = four_columns.map(|c| &c[from..to]);
+        for from in (0..n).step_by(DEPTH) {
+            let to = n.min(from + DEPTH);
+            for top in (0..rows).step_by(4) {
+                let four = 4.min(rows - top);
+                let column = |q: usize| &a.col(first + top + q.min(four - 1)).as_slice()[from..to];
+                let now = [column(0), column(1), column(2), column(3)];
                 for (x, out) in x.iter().zip(out.iter_mut()) {
                     let sums = four_dots(&x[from..to], now);
                     for (out, sum) in out[top..top + four].iter_mut().zip(sums) {

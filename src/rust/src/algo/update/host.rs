@@ -197,7 +197,12 @@ pub fn update<T: Scalar, D: AsyncCopy<T> + Elementwise<T>>(
 }
 
 /// Panels as wide as is good, in so many bytes of a device's memory, or as wide as is said.
-fn means<T: Scalar>(n: usize, k: usize, memory: u64, abreast: Option<usize>) -> Result<Means> {
+fn means<T: Scalar>(
+    n: usize,
+    k: usize,
+    memory: Option<u64>,
+    abreast: Option<usize>,
+) -> Result<Means> {
     let cut = |abreast: usize| Cut {
         n,
         width: abreast * PANEL,
@@ -205,10 +210,10 @@ fn means<T: Scalar>(n: usize, k: usize, memory: u64, abreast: Option<usize>) -> 
     let argument = "cudafactor.gpu_memory";
     let good = |abreast: &&usize| {
         let cut = cut(**abreast);
-        let roomy = by_panels::on_device::<T>(cut, k, memory, argument);
+        let on_device = |bytes| by_panels::on_device::<T>(cut, k, bytes, argument);
         cut.panels() >= PANELS
             && cut.bytes::<T>() <= PANEL_BYTES
-            && roomy == Ok(by_panels::ON_DEVICE)
+            && memory.is_none_or(|bytes| on_device(bytes) == Ok(by_panels::ON_DEVICE))
     };
     let abreast = abreast.or_else(|| PANELS_ABREAST.iter().find(good).copied());
     let cut = cut(abreast.unwrap_or(1));
@@ -216,7 +221,9 @@ fn means<T: Scalar>(n: usize, k: usize, memory: u64, abreast: Option<usize>) -> 
         cut,
         slots: SLOTS,
         threads: (wanted() / 2).clamp(1, COPIERS),
-        on_device: Some(by_panels::on_device::<T>(cut, k, memory, argument)?),
+        on_device: memory
+            .map(|bytes| by_panels::on_device::<T>(cut, k, bytes, argument))
+            .transpose()?,
     })
 }
 
@@ -236,10 +243,9 @@ pub fn update_by_panels<T: Scalar, D: AsyncCopy<T>>(
         return Err(Error::Singular { index: i + 1 });
     }
     check_columns(v, "v")?;
-    let free = if dev.has_own_memory() {
-        usable(dev.free()?, memory) as u64
-    } else {
-        u64::MAX
+    let free = match dev.has_own_memory() {
+        true => Some(usable(dev.free()?, memory) as u64),
+        false => None,
     };
     let means = means::<T>(n, k, free, abreast)?;
     let margin = match change {

@@ -149,8 +149,8 @@ device_memory_text <- function(fields) {
 }
 
 disk_space_text <- function(fields) {
+  free <- if (is.na(fields$free)) "too little" else format_bytes(fields$free)
   sprintf(
-    "cannot reserve %s for %s: the disk has %s free", format_bytes(fields$needed), fields$path,
-    format_bytes(fields$free)
+    "cannot reserve %s for %s: the disk has %s free", format_bytes(fields$needed), fields$path, free
   )
 }

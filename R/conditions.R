@@ -47,7 +47,7 @@
 #' - `cudafactor_error_file_format` (`path`; `line` in an MPS file): the file is damaged, cut off,
 #'   of another format or another kind of machine, or holds another matrix.
 #' - `cudafactor_error_disk_space` (`path`, `needed`, `free`): the disk has no room for the file:
-#'   bytes requested, and free.
+#'   bytes requested, and free (`NA` where the system does not say).
 #' - `cudafactor_error_internal`: a bug in this package: please report it.
 #'
 #' The three `device` classes also have class `cudafactor_error_device`, so one handler can switch

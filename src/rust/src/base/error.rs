@@ -82,7 +82,8 @@ pub enum Error {
     DiskSpace {
         path: String,
         needed: u64,
-        free: u64,
+        /// `None` where the system does not say.
+        free: Option<u64>,
     },
     /// An R function was left by a jump (longjmp), which continues when the native routine has
     /// returned.
@@ -210,7 +211,7 @@ impl Error {
             Error::DiskSpace { path, needed, free } => vec![
                 ("path", Text(path.clone())),
                 ("needed", Number(*needed as f64)),
-                ("free", Number(*free as f64)),
+                ("free", Number(free.map_or(f64::NAN, |free| free as f64))),
             ],
             Error::DeviceUnavailable { reason } => vec![("reason", Text(reason.clone()))],
             Error::Stale { freed } => {
@@ -330,12 +331,14 @@ impl fmt::Display for Error {
                  written"
             ),
             Error::FileFormat { path, what } => write!(f, "{path}: {what}"),
-            Error::DiskSpace { path, needed, free } => write!(
-                f,
-                "{path}: {:.1} GiB are needed on the disk, {:.1} GiB are free",
-                *needed as f64 / GIB,
-                *free as f64 / GIB
-            ),
+            Error::DiskSpace { path, needed, free } => {
+                let needed = *needed as f64 / GIB;
+                write!(f, "{path}: {needed:.1} GiB are needed on the disk")?;
+                match free {
+                    Some(free) => write!(f, ", {:.1} GiB are free", *free as f64 / GIB),
+                    None => Ok(()),
+                }
+            }
             Error::Jumped => write!(f, "a function was left by a jump"),
             Error::Interrupted => write!(f, "interrupted by the user"),
             Error::Internal { what } => write!(f, "{what}"),

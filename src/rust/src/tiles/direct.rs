@@ -243,7 +243,7 @@ impl Disk {
         Error::DiskSpace {
             path: self.name.clone(),
             needed,
-            free: free.unwrap_or(0),
+            free,
         }
     }
 }

@@ -131,9 +131,9 @@
 #' gpu_crossprod(matrix(1:6, 3))
 #' gpu_last_device()
 #'
-#' options(cudafactor.verbose = TRUE)
+#' old <- c(old, options(cudafactor.verbose = TRUE))
 #' r <- gpu_chol(diag(3))
-#' options(c(old, cudafactor.verbose = FALSE))
+#' options(old)
 #' @name cudafactor-options
 #' @aliases cudafactor.device cudafactor.gpu_memory cudafactor.devices cudafactor.min_flops
 #' @aliases cudafactor.breakeven cudafactor.progress cudafactor.threads CUDAFACTOR_NUM_THREADS

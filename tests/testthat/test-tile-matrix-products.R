@@ -187,7 +187,8 @@ test_that("what cannot be multiplied is told", {
   for (device in c("cpu", if (gpu_available()) "cuda")) {
     few <- 2 * tile_bytes(16)
     memory <- if (device == "cpu") list(host_memory = few) else list(gpu_memory = few)
-    expect_error(do.call(gpu_matmult, c(list(k, 1:40, device = device), memory)), "must be at least",
+    expect_error(do.call(gpu_matmult, c(list(k, 1:40, device = device), memory)),
+      "must be at least",
       class = "cudafactor_error_argument")
   }
   expect_error(gpu_matmult(k, 1:40, host_memory = "much"), class = "cudafactor_error_argument")

@@ -211,7 +211,8 @@ test_that("arguments that make no sense are errors", {
     expect_error(do.call(chol2inv_diag, c(list(r, device = device), memory)), "must be at least",
       class = "cudafactor_error_argument")
   }
-  expect_error(chol2inv_diag(r, host_memory = 3 * tile_bytes(16), device = "cpu"), "must be at least",
+  expect_error(chol2inv_diag(r, host_memory = 3 * tile_bytes(16), device = "cpu"),
+    "must be at least",
     class = "cudafactor_error_argument")
   expect_error(chol_solve(r, 1:40, host_memory = "much"), class = "cudafactor_error_argument")
   expect_error(chol_solve(r, 1:40, device = "abacus"),

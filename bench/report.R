@@ -17,7 +17,7 @@ subjects <- list(
     "host", "auto", "gp-loop", "transfers", "cpu-openblas", "cpu-scipy"
   ),
   "Kernels and NVIDIA's libraries" = c(
-    "gpu-peers", "gpu-peers-lu-qr", "gpu-peers-vectors", "gpu-peers-traits",
+    "gpu-peers", "gpu-peers-lu-qr", "gpu-peers-vectors", "gpu-peers-traits", "gpu-peers-joins",
     "gpu-families"
   ),
   "Large Cholesky factorizations" = c(

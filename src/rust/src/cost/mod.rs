@@ -4,6 +4,7 @@
 //! Start with [`plan`], which decides where and in how many parts a call computes. It asks
 //! [`model`] how long that takes.
 
+pub mod flops;
 pub mod footprint;
 pub mod model;
 pub mod plan;

@@ -4,6 +4,7 @@
 use std::fmt;
 
 use crate::base::matrix::Change;
+use crate::cost::flops::{apply_flops, area, cholesky_flops, lu_flops, qr_flops};
 
 /// What is done, as far as it decides how fast it goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,47 +79,6 @@ pub struct Work {
     pub entries: f64,
     /// How many matrices there are.
     pub count: f64,
-}
-
-fn area((m, n): (usize, usize)) -> f64 {
-    m as f64 * n as f64
-}
-
-/// Operations of an n by n Cholesky factorization.
-pub fn cholesky_flops(n: usize) -> f64 {
-    (n as f64).powi(3) / 3.0
-}
-
-/// Operations of an m by n LU factorization.
-pub fn lu_flops((m, n): (usize, usize)) -> f64 {
-    let (m, n, k) = (m as f64, n as f64, m.min(n) as f64);
-    2.0 * k * (m * n - (m + n) * k / 2.0 + k * k / 3.0) - k * (m - k / 2.0)
-}
-
-/// Operations of an m by n QR factorization: `2 n^2 (m - n / 3)` where m is not less than n.
-pub fn qr_flops((m, n): (usize, usize)) -> f64 {
-    let (m, n, k) = (m as f64, n as f64, m.min(n) as f64);
-    4.0 * k * (m * n - (m + n) * k / 2.0 + k * k / 3.0)
-}
-
-/// Operations of k reflectors of m rows, each a row shorter than the one before, on a matrix of n
-/// columns.
-pub fn reflect_flops((m, k): (usize, usize), n: usize) -> f64 {
-    let (m, n, k) = (m as f64, n as f64, k as f64);
-    4.0 * n * k * (m - k / 2.0)
-}
-
-/// Operations of k reflectors of m rows on the identity's first n columns, of which each reflector
-/// meets one less.
-pub fn form_flops((m, k): (usize, usize), n: usize) -> f64 {
-    let (m, n, k) = (m as f64, n as f64, k as f64);
-    4.0 * k * (m * n - (m + n) * k / 2.0 + k * k / 3.0)
-}
-
-/// What a call is said to take that applies so many reflectors of m rows to a matrix of n columns:
-/// no less than [`reflect_flops`].
-pub fn apply_flops(m: usize, reflectors: usize, n: usize) -> f64 {
-    4.0 * m as f64 * reflectors as f64 * n as f64
 }
 
 impl Work {

@@ -4,7 +4,7 @@ use crate::base::error::Result;
 use crate::base::matrix::{Diag, Side, Trans, Uplo};
 use crate::base::progress;
 use crate::base::scalar::Scalar;
-use crate::cost::work::cholesky_flops;
+use crate::cost::flops::cholesky_flops;
 use crate::device::blas::Blas;
 
 /// Row exchanges in LAPACK's form: row `i` was swapped with row `ipiv[i]` (0-based,

@@ -16,7 +16,7 @@ use crate::base::interrupt;
 use crate::base::matrix::{Block, Part};
 use crate::base::progress;
 use crate::base::scalar::Scalar;
-use crate::cost::work::qr_flops;
+use crate::cost::flops::qr_flops;
 use crate::device::lapack::PivotedQr;
 
 /// Whether `dqrdc2` would have kept the columns in their order, from R's diagonal and the columns'

@@ -10,7 +10,7 @@ use crate::base::error::{Error, Result};
 use crate::base::matrix::{Block, Diag, Part, Side, Trans, Uplo};
 use crate::base::progress;
 use crate::base::scalar::{narrow, try_zeroed, Scalar};
-use crate::cost::work::{apply_flops, form_flops, reflect_flops};
+use crate::cost::flops::{apply_flops, form_flops, reflect_flops};
 
 /// How reflectors are stored below the diagonal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

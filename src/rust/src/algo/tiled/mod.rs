@@ -12,6 +12,7 @@ pub mod engine;
 pub mod factor;
 pub mod factor_file;
 pub mod file_task;
+pub mod host_budget;
 pub mod inverse;
 pub mod known_file;
 pub mod memory;

@@ -15,8 +15,9 @@ use crate::base::error::Result;
 use crate::base::matrix::Trans;
 use crate::base::progress::Moved;
 use crate::base::scalar::Scalar;
+use crate::cost::flops::cholesky_flops;
 use crate::cost::plan::device::suits_file;
-use crate::cost::work::{cholesky_flops, Operands};
+use crate::cost::work::Operands;
 use crate::device::async_copy::AsyncCopy;
 
 /// `out = op(x) y`

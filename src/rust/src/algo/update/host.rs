@@ -6,8 +6,8 @@ use std::ops::Range;
 use faer::{MatMut, MatRef};
 
 use super::factor;
-use crate::algo::tiled::cholesky_host;
 use crate::algo::tiled::factor::Factor;
+use crate::algo::tiled::host_budget;
 use crate::algo::tiled::memory::Budget;
 use crate::algo::tiled::tile_source::TileSource;
 use crate::algo::update::checks::{check_column, check_columns, check_shapes};
@@ -256,7 +256,7 @@ pub fn update_by_panels<T: Scalar, D: AsyncCopy<T>>(
                 Uplo::Lower => r.transpose(),
             };
             let (layout, device) =
-                cholesky_host::tiles::<T, D>(std::slice::from_ref(dev), memory, n)?;
+                host_budget::tiles::<T, D>(std::slice::from_ref(dev), memory, n)?;
             let factor = Factor::of_host(upper, layout)?;
             let budget = Budget {
                 host: 16 * factor.tile_bytes()?,

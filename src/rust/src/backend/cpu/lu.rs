@@ -13,7 +13,7 @@ use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::base::simd::vectorized;
 use crate::base::threads::{batch, join, pieces, share};
-use crate::cost::work::lu_flops;
+use crate::cost::flops::lu_flops;
 use crate::device::lapack::LuInfo;
 
 /// Width of the columns eliminated one by one.

@@ -7,7 +7,7 @@ use crate::base::interrupt;
 use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::base::threads::{join, share, BRIEF};
-use crate::cost::work::cholesky_flops;
+use crate::cost::flops::cholesky_flops;
 
 /// Bytes of matrices for each thread, so that what was copied is still in the cache when it is
 /// factored.

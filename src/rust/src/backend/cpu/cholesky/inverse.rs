@@ -9,7 +9,7 @@ use crate::base::error::Result;
 use crate::base::matrix::{Diag, Side, Trans, Uplo};
 use crate::base::progress;
 use crate::base::scalar::{try_zeroed, Scalar};
-use crate::cost::work::cholesky_flops;
+use crate::cost::flops::cholesky_flops;
 
 /// Fewest columns in a strip, and most strips.
 const NARROWEST: usize = 64;

@@ -11,7 +11,7 @@ use crate::base::interrupt;
 use crate::base::progress;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::base::simd::vectorized;
-use crate::cost::work::cholesky_flops;
+use crate::cost::flops::cholesky_flops;
 use crate::device::lapack::PivotedCholesky;
 
 /// Order of the blocks of the pivoted factorization: LAPACK's, so that the rows it leaves

@@ -10,7 +10,7 @@ use crate::base::matrix::{Diag, Side, Trans, Uplo};
 use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::base::threads::{join, share, BRIEF};
-use crate::cost::work::{apply_flops, qr_flops};
+use crate::cost::flops::{apply_flops, qr_flops};
 use crate::device::batched::{ProblemShape, Ranks};
 
 /// Cost of a problem in addition to its arithmetic, in multiplications: memory for its panels, and

@@ -8,7 +8,7 @@ use crate::base::matrix::Trans;
 use crate::base::progress;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::base::threads::{batch, join, pieces, share};
-use crate::cost::work::{form_flops, qr_flops, reflect_flops};
+use crate::cost::flops::{form_flops, qr_flops, reflect_flops};
 
 /// Reflectors applied together: more for larger matrices, where the panel is the smaller part.
 fn block_width(m: usize, n: usize) -> usize {

@@ -17,7 +17,7 @@ use crate::base::matrix::Trans;
 use crate::base::progress;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::base::threads::share;
-use crate::cost::work::qr_flops;
+use crate::cost::flops::qr_flops;
 use crate::device::lapack::PivotedQr;
 
 /// Columns reduced before the others are updated.

@@ -12,7 +12,7 @@ use crate::base::progress;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::base::simd::vectorized;
 use crate::base::threads::{inside, join, share};
-use crate::cost::work::qr_flops;
+use crate::cost::flops::qr_flops;
 use crate::device::lapack::PivotedQr;
 
 /// Columns reduced before the others are updated by a product.

@@ -14,7 +14,7 @@ use crate::base::error::{Error, Result};
 use crate::base::matrix::Uplo;
 use crate::base::progress;
 use crate::base::scalar::Scalar;
-use crate::cost::work::cholesky_flops;
+use crate::cost::flops::cholesky_flops;
 use crate::device::lapack::PivotedCholesky;
 
 const FACTOR: Kernel = Kernel::new(Family::Cholesky, "cholesky_factor_block");

@@ -10,7 +10,7 @@ use crate::backend::cuda::matrix::views::View;
 use crate::base::error::Result;
 use crate::base::progress;
 use crate::base::scalar::Scalar;
-use crate::cost::work::cholesky_flops;
+use crate::cost::flops::cholesky_flops;
 
 /// Kernels by the layout of the lower triangle: columns or rows contiguous.
 const COLUMNS: Kernel = Kernel::new(Family::CholeskyTiles, "tiles_factor_lower");

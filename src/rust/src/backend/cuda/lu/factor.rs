@@ -26,7 +26,7 @@ use crate::backend::cuda::triangular::trsm::solve_lower;
 use crate::base::error::Result;
 use crate::base::progress;
 use crate::base::scalar::Scalar;
-use crate::cost::work::lu_flops;
+use crate::cost::flops::lu_flops;
 use crate::device::lapack::LuInfo;
 
 const ELIMINATE: Kernel = Kernel::new(Family::Lu, "panel_eliminate_column");

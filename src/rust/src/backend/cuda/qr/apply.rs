@@ -8,7 +8,7 @@ use crate::base::error::Result;
 use crate::base::matrix::Trans;
 use crate::base::progress;
 use crate::base::scalar::Scalar;
-use crate::cost::work::apply_flops;
+use crate::cost::flops::apply_flops;
 
 /// Multiprocessors for computing V and T of the reflectors of `next` while products apply those of
 /// `now`: so many that both take the same time. A tenth of a millisecond is spent in steps that

@@ -21,7 +21,7 @@ use crate::base::error::Result;
 use crate::base::matrix::Trans;
 use crate::base::progress;
 use crate::base::scalar::{try_zeroed, Scalar};
-use crate::cost::work::qr_flops;
+use crate::cost::flops::qr_flops;
 
 /// The algorithm of a factorization.
 #[derive(Clone, Copy)]

@@ -18,7 +18,7 @@ use crate::backend::cuda::qr::apply::{apply_in_turns, Part};
 use crate::base::error::Result;
 use crate::base::matrix::Trans;
 use crate::base::scalar::{try_zeroed, Scalar};
-use crate::cost::work::{form_flops, reflect_flops};
+use crate::cost::flops::{form_flops, reflect_flops};
 
 const REFLECT: Kernel = Kernel::new(Family::Qr, "panel_reflect_column");
 

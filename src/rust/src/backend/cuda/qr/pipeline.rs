@@ -14,7 +14,7 @@ use crate::base::error::Result;
 use crate::base::matrix::Trans;
 use crate::base::progress;
 use crate::base::scalar::Scalar;
-use crate::cost::work::qr_flops;
+use crate::cost::flops::qr_flops;
 
 const fn pipeline(name: &'static str, threads: usize, rows: usize) -> Pipeline {
     Pipeline {

@@ -9,7 +9,7 @@ use crate::backend::cuda::triangular::trsm::reorder_columns;
 use crate::base::error::Result;
 use crate::base::progress;
 use crate::base::scalar::{try_zeroed, Scalar};
-use crate::cost::work::qr_flops;
+use crate::cost::flops::qr_flops;
 use crate::device::lapack::PivotedQr;
 
 const LARGEST: Kernel = Kernel::new(Family::Pivot, "column_choose_largest");

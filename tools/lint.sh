@@ -21,7 +21,7 @@ fi
 
 clippy() {
   # shellcheck disable=SC2086
-  cargo clippy -j 2 --locked --all-targets "$@" -- $level
+  cargo clippy -j 2 --locked "$@" -- $level
 }
 
 what=${1:-all}
@@ -30,7 +30,8 @@ case $what in
     cargo fmt --check && python3 ../../tools/imports.py && python3 ../../tools/lines.py
     ;;
 esac
-case $what in all | core) clippy --no-default-features ;; esac
-case $what in all | r) clippy --no-default-features --features r ;; esac
-case $what in all | cuda) clippy --no-default-features --features cuda ;; esac
-case $what in all | default) clippy ;; esac
+case $what in all | core) clippy --all-targets --no-default-features ;; esac
+case $what in all | r) clippy --all-targets --no-default-features --features r ;; esac
+# No test asks whether R is there.
+case $what in all | cuda) clippy --lib --no-default-features --features cuda ;; esac
+case $what in all | default) clippy --all-targets ;; esac

@@ -80,7 +80,7 @@ format.lazy_covariance <- function(x, ...) {
   number <- function(value) paste(format(value, trim = TRUE), collapse = ", ")
   sprintf(
     "<lazy_covariance: %s, %s, range %s, variance %s, nugget %s; points in %d dimension%s>",
-    extents_text(dim(x)), k$kernel,
+    dimensions_text(dim(x)), k$kernel,
     paste(vapply(k$range, number, ""), collapse = ", "), number(k$variance), number(k$nugget),
     ncol(k$x), if (ncol(k$x) == 1L) "" else "s"
   )

@@ -88,7 +88,7 @@ export_tiles <- function(x, path, npy, call) {
 write_bigmemory <- function(x, path, call) {
   if (any(dim(x) == 0)) {
     text <- "'x' must have rows and columns for package bigmemory, but is %s"
-    abort_dimension(sprintf(text, extents_text(dim(x))), call)
+    abort_dimension(sprintf(text, dimensions_text(dim(x))), call)
   }
   stem <- sub("\\.desc$", "", path, ignore.case = TRUE)
   data <- if (grepl("\\.bin$", stem)) stem else paste0(stem, ".bin")

@@ -161,7 +161,7 @@ describe_raw <- function(path, dim, type, offset, order, call) {
     )
     abort_argument("dim", sprintf(text, path), call)
   }
-  dim <- as_extents(dim, call)
+  dim <- as_dimensions(dim, call)
   choose <- function(value, argument, choices) {
     if (!(is.character(value) && length(value) == 1L && value %in% choices)) {
       abort_choice(argument, choices, call)
@@ -243,7 +243,7 @@ format.matrix_file <- function(x, ...) {
     x$dataset
   )
   details <- if (length(details)) sprintf(" (%s)", paste(details, collapse = ", ")) else ""
-  sprintf("<matrix_file: %s, %s%s>\n%s", extents_text(x$dim), what, details, x$path)
+  sprintf("<matrix_file: %s, %s%s>\n%s", dimensions_text(x$dim), what, details, x$path)
 }
 
 #' @export

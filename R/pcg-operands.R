@@ -90,9 +90,9 @@ checked_function <- function(f, argument, call) {
       abort_type(sprintf(text, argument, given), call)
     }
     if (length(y) != length(x) || is.matrix(y) && !identical(dim(y), dim(x))) {
-      found <- if (is.matrix(y)) extents_text(dim(y)) else sprintf("%d numbers", length(y))
+      found <- if (is.matrix(y)) dimensions_text(dim(y)) else sprintf("%d numbers", length(y))
       text <- "the function '%s' must return the dimensions of its argument, %s, not %s"
-      abort_dimension(sprintf(text, argument, extents_text(dim(x)), found), call)
+      abort_dimension(sprintf(text, argument, dimensions_text(dim(x)), found), call)
     }
     as.double(y)
   }
@@ -138,7 +138,7 @@ as_pcg_start <- function(x0, n, columns, call) {
     ), call)
   }
   if (length(x0) != n * columns || is.matrix(x0) && nrow(x0) != n) {
-    found <- if (is.null(dim(x0))) sprintf("%d numbers", length(x0)) else extents_text(dim(x0))
+    found <- if (is.null(dim(x0))) sprintf("%d numbers", length(x0)) else dimensions_text(dim(x0))
     text <- "'x0' must have the dimensions of 'b', %.0f x %d, not %s"
     abort_dimension(sprintf(text, n, columns, found), call)
   }

@@ -51,7 +51,7 @@ as_seeds <- function(seeds, call) {
   }
   if (length(space) > 3L || x$colours) {
     text <- "'seeds' must have two or three dimensions, without channels, not %s"
-    abort_dimension(sprintf(text, extents_text(dim(values))), call)
+    abort_dimension(sprintf(text, dimensions_text(dim(values))), call)
   }
   attributes <- attributes(values)[c("dim", "dimnames")]
   if (is.logical(values)) {
@@ -94,7 +94,7 @@ as_image <- function(image, space, channels, call) {
       "'image' is %s%s and 'seeds' %s"
     )
     colours <- if (x$colours) " with colours" else ""
-    abort_dimension(sprintf(text, extents_text(dims), colours, extents_text(space)), call)
+    abort_dimension(sprintf(text, dimensions_text(dims), colours, dimensions_text(space)), call)
   }
   values <- as_double(values, call)
   if (!is.null(dimnames(values))) {
@@ -104,7 +104,7 @@ as_image <- function(image, space, channels, call) {
   pixels <- prod(space)
   if (count == 0 || length(values) < pixels) {
     text <- "'image' must have at least one channel, but is %s"
-    abort_dimension(sprintf(text, extents_text(dim(values))), call)
+    abort_dimension(sprintf(text, dimensions_text(dim(values))), call)
   }
   chosen <- seq_len(count)
   if (!is.null(channels)) {

@@ -38,7 +38,7 @@ walker_counts <- function(x) {
 walker_size <- function(x) {
   channels <- length(x$channels)
   sprintf(
-    "%s pixels%s", extents_text(walker_space(x)),
+    "%s pixels%s", dimensions_text(walker_space(x)),
     if (channels > 1L) sprintf(" in %d channels", channels) else ""
   )
 }

@@ -55,7 +55,7 @@ abort_room <- function(x, needed, call, than = "", free = NA_real_) {
   size <- if (is.null(dim(x))) {
     sprintf("a vector of %.0f numbers", length(x))
   } else {
-    extents_text(dim(x))
+    dimensions_text(dim(x))
   }
   text <- sprintf(
     "an object of class \"%s\", %s, needs %s as an ordinary one%s: %s",

@@ -47,10 +47,10 @@ as_block <- function(block, i, j, at, call) {
     got <- if (is.null(dim(block))) {
       sprintf("a vector of length %d", length(block))
     } else {
-      extents_text(dim(block))
+      dimensions_text(dim(block))
     }
     text <- "the function must return a matrix of %s for %s, not %s"
-    abort_dimension(sprintf(text, extents_text(wanted), where, got), call)
+    abort_dimension(sprintf(text, dimensions_text(wanted), where, got), call)
   }
   as_double(block, call)
 }

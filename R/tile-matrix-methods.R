@@ -134,7 +134,7 @@ read_tiles <- function(x, rows, columns, call) {
       "a matrix in memory must have at most %d rows and columns, but 'x' is %s:",
       "x[i, j] reads a part of it"
     )
-    abort_dimension(sprintf(text, .Machine$integer.max, extents_text(size)), call)
+    abort_dimension(sprintf(text, .Machine$integer.max, dimensions_text(size)), call)
   }
   out <- .External(alloc_matrix, size[[1L]], size[[2L]])
   reply <- native_tiles_read(.subset2(x, "path"), dim, known[[1L]], known[[2L]], out)
@@ -143,7 +143,7 @@ read_tiles <- function(x, rows, columns, call) {
       "%s entries take %s in memory, more than is free: x[i, j] reads a part;",
       "crossprod(), chol_file(), chol_solve() and others compute on disk"
     )
-    reply$err$message <- sprintf(text, extents_text(size), format_bytes(8 * prod(size)))
+    reply$err$message <- sprintf(text, dimensions_text(size), format_bytes(8 * prod(size)))
   }
   unwrap(reply, call)
   # Rows and columns whose number is NA have the value NA.
@@ -177,7 +177,7 @@ held_on_disk <- function(path, dim) {
   }
   if (any(facts$dim != dim)) {
     text <- "the file holds another matrix now, which is %s: open_tile_matrix() opens it"
-    return(sprintf(text, extents_text(facts$dim)))
+    return(sprintf(text, dimensions_text(facts$dim)))
   }
   holds <- switch(facts$holds,
     matrix = if (facts$absent > 0) {
@@ -207,7 +207,7 @@ format.tile_matrix <- function(x, ...) {
   facts <- unclass(x)
   sprintf(
     "<tile_matrix: %s, %sin tiles of %d x %d, %s precision>\n%s: %s",
-    extents_text(facts$dim), if (facts$triangle) "the upper triangle " else "",
+    dimensions_text(facts$dim), if (facts$triangle) "the upper triangle " else "",
     facts$tile, facts$tile, facts$precision, facts$path, held_on_disk(facts$path, facts$dim)
   )
 }

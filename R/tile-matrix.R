@@ -124,7 +124,7 @@ tile_matrix <- function(x, file, dim = NULL, triangle = NULL, precision = "doubl
     x <- function(i, j) read_tiles(from, i, j, call)
   }
   if (is.function(x)) {
-    dim <- as_extents(dim, call)
+    dim <- as_dimensions(dim, call)
   } else {
     if (!is.null(dim)) {
       abort_argument("dim", "'dim' can only be used when 'x' is a function; leave it out", call)
@@ -141,7 +141,7 @@ tile_matrix <- function(x, file, dim = NULL, triangle = NULL, precision = "doubl
   }
   if (triangle && dim[[1L]] != dim[[2L]]) {
     text <- "'x' must be square when 'triangle' is TRUE, not %s"
-    abort_dimension(sprintf(text, extents_text(dim)), call)
+    abort_dimension(sprintf(text, dimensions_text(dim)), call)
   }
   names <- names_for_file(source, dim)
   writer <- .External(new_writer)
@@ -249,7 +249,7 @@ as_tile_source <- function(x, call) {
   as_double(x, call)
 }
 
-as_extents <- function(dim, call) {
+as_dimensions <- function(dim, call) {
   if (is.null(dim)) {
     text <- "'dim' must give the numbers of rows and columns when 'x' is a function"
     abort_argument("dim", text, call)
@@ -264,7 +264,9 @@ as_extents <- function(dim, call) {
 }
 
 # Dimensions as text, such as "3 x 4".
-extents_text <- function(dim) paste(format(dim, trim = TRUE, scientific = FALSE), collapse = " x ")
+dimensions_text <- function(dim) {
+  paste(format(dim, trim = TRUE, scientific = FALSE), collapse = " x ")
+}
 
 as_tile <- function(tile, dim, call) {
   largest <- max(dim, 1)

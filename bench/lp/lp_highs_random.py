@@ -58,12 +58,12 @@ def problem(obj, mat, dir, rhs, lower, upper, range=None):
     )
 
 
-def extents(g, most=5):
+def dimensions(g, most=5):
     return g.randint(1, most), g.randint(1, most)
 
 
 def general(g, number=None, most=5):
-    m, n = extents(g, most)
+    m, n = dimensions(g, most)
     number = number or g.whole
     lower, upper = g.bounds(n)
     return problem(

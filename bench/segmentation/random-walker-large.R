@@ -10,10 +10,10 @@ work <- arguments[[2]]
 cases <- read.csv(file.path(work, "cases.csv"), header = FALSE,
   col.names = c("name", "rows", "columns", "slices"),
   colClasses = c("character", rep("integer", 3)))
-extents_of <- function(case) c(case$rows, case$columns, if (case$slices > 1) case$slices)
+dimensions_of <- function(case) c(case$rows, case$columns, if (case$slices > 1) case$slices)
 path <- function(name, end) file.path(work, paste0(name, ".", end))
 numbers <- function(case, end, what)
-  array(readBin(path(case$name, end), what, prod(extents_of(case))), extents_of(case))
+  array(readBin(path(case$name, end), what, prod(dimensions_of(case))), dimensions_of(case))
 
 ours <- function() {
   suppressPackageStartupMessages(library(cudafactor))

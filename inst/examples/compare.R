@@ -132,7 +132,7 @@ markdown <- function(times) {
   )
 }
 
-# Only as a script of its own, not where it is sourced.
+# Only when run as a script, not when sourced.
 if (sys.nframe() == 0L) {
   library(cudafactor)
   arguments <- commandArgs(trailingOnly = TRUE)

@@ -241,7 +241,7 @@ cat(sprintf("
 
 head_line("3. A plain regression: gpu_qr() beside lm()")
 say("Number of reporting stations on magnitude, depth and position. gpu_qr() returns an ordinary
-'qr' object, so base R's qr.coef() takes it as it is.")
+'qr' object, so base R's qr.coef() takes it without a conversion.")
 
 x <- model.matrix(stations ~ mag + depth + long + lat, quakes)
 ours <- qr.coef(gpu_qr(x), quakes$stations)

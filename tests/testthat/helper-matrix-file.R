@@ -2,7 +2,7 @@
 
 tile <- 7L
 
-extents <- c(0L, 1L, tile - 1L, tile, tile + 1L, 3L * tile + 2L)
+sizes <- c(0L, 1L, tile - 1L, tile, tile + 1L, 3L * tile + 2L)
 
 # A name for a file in a new folder, which is removed with the test.
 new_path <- function(name, env = parent.frame()) {

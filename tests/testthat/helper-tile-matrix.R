@@ -10,7 +10,7 @@ interrupt_myself <- function() {
 # Sizes around those of tiles.
 tile <- 7L
 
-extents <- c(0L, 1L, tile - 1L, tile, tile + 1L, 3L * tile + 2L)
+sizes <- c(0L, 1L, tile - 1L, tile, tile + 1L, 3L * tile + 2L)
 
 # Subscripts of all kinds for `n` rows.
 subscripts <- function(n) list(

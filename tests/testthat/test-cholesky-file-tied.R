@@ -110,7 +110,7 @@ test_that("a file with another matrix is not accepted as second file, complete o
   refused <- function(k) {
     before <- bytes_of(second)
     expect_error(
-      chol_file(k, second, resume = TRUE), "holds a matrix of its own or its factor",
+      chol_file(k, second, resume = TRUE), "holds another matrix or that matrix.s factor",
       class = "cudafactor_error_argument"
     )
     expect_identical(bytes_of(second), before)

@@ -207,11 +207,11 @@ test_that("HDF5 datasets are read and written", {
   on.exit(unlink(folder, recursive = TRUE))
   set.seed(3)
   # Each of them as rows and as columns; package hdf5r takes a second for each file.
-  extents <- c(0L, 1L, tile - 1L, tile, tile + 1L, 3L * tile + 2L)
+  sizes <- c(0L, 1L, tile - 1L, tile, tile + 1L, 3L * tile + 2L)
   count <- 0
   path <- function() file.path(folder, sprintf("x%d.h5", count <<- count + 1))
-  for (m in extents) {
-    for (n in rev(extents)[match(m, extents)]) {
+  for (m in sizes) {
+    for (n in rev(sizes)[match(m, sizes)]) {
       x <- random_matrix(m, n)
       for (precision in c("double", "single")) {
         y <- tile_matrix(x, tempfile(tmpdir = folder), tile = tile, precision = precision)

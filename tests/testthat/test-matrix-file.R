@@ -3,8 +3,8 @@
 
 test_that("raw files of all shapes, orders and types are read and written", {
   set.seed(1)
-  for (m in extents) {
-    for (n in extents) {
+  for (m in sizes) {
+    for (n in sizes) {
       x <- odd_matrix(m, n)
       for (order in c("column", "row")) {
         raw <- new_path("x.bin")
@@ -39,7 +39,7 @@ test_that("raw files of all shapes, orders and types are read and written", {
 
 test_that("both triangles of a symmetric matrix are written, and of a square file one is read", {
   set.seed(2)
-  for (n in extents) {
+  for (n in sizes) {
     x <- crossprod(random_matrix(n, n)) + diag(n, n)
     half <- x
     half[lower.tri(half)] <- NaN
@@ -66,8 +66,8 @@ test_that("both triangles of a symmetric matrix are written, and of a square fil
 
 test_that(".npy files in both orders, byte orders and all versions are read", {
   set.seed(3)
-  for (m in extents) {
-    for (n in extents) {
+  for (m in sizes) {
+    for (n in sizes) {
       x <- odd_matrix(m, n)
       for (fortran in c(TRUE, FALSE)) {
         for (descr in c("<f8", ">f8")) {

@@ -15,7 +15,7 @@ twenty <- parts_of(1:20)
 
 # The pixels of a device of this size after `code`, as darkness by rows and columns, whether they
 # are pure red or blue, and where in them the last image lies.
-drawn <- function(code, width = 600, height = 450, extents = c(20, 30)) {
+drawn <- function(code, width = 600, height = 450, sizes = c(20, 30)) {
   skip_if_not_installed("png")
   skip_if_not(capabilities("png"))
   file <- tempfile(fileext = ".png")
@@ -24,8 +24,8 @@ drawn <- function(code, width = 600, height = 450, extents = c(20, 30)) {
   device <- grDevices::dev.cur()
   tryCatch({
     force(code)
-    x <- graphics::grconvertX(c(0.5, extents[[2L]] + 0.5), "user", "device")
-    y <- graphics::grconvertY(c(0.5, extents[[1L]] + 0.5), "user", "device")
+    x <- graphics::grconvertX(c(0.5, sizes[[2L]] + 0.5), "user", "device")
+    y <- graphics::grconvertY(c(0.5, sizes[[1L]] + 0.5), "user", "device")
   }, finally = grDevices::dev.off(device))
   p <- png::readPNG(file)
   pure <- p[, , 2L] == 0 & p[, , 1L] + p[, , 3L] == 1
@@ -65,7 +65,7 @@ test_that("axes go as far as the image", {
   set.seed(1)
   image <- matrix(runif(87 * 61), 87)
   r <- random_walker(image, replace(0 * image, c(1, 5307), 1:2))
-  d <- drawn(red_and_blue(r, legend = FALSE), extents = dim(image))
+  d <- drawn(red_and_blue(r, legend = FALSE), sizes = dim(image))
   # Ticks, which are longer than this.
   below <- which(d$dark[ceiling(d$y[[2L]]) + 4, ])
   left <- which(d$dark[, floor(d$x[[1L]]) - 4])

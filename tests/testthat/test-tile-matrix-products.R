@@ -30,8 +30,8 @@ test_that("products are base R's, of every size and in little memory and much", 
     tile <- 16L
     square <- lapply(c(1L, tile, tile + 1L, 5L * tile + 3L), function(n) c(n, n))
     for (kind in kinds) {
-      for (extents in c(square, if (kind == "whole") list(c(3L, 70L), c(70L, 3L), c(33L, 48L)))) {
-        m <- matrix_on_disk(kind, extents[[1L]], extents[[2L]], tile, precision)
+      for (sizes in c(square, if (kind == "whole") list(c(3L, 70L), c(70L, 3L), c(33L, 48L)))) {
+        m <- matrix_on_disk(kind, sizes[[1L]], sizes[[2L]], tile, precision)
         x <- m$plain
         right <- random_matrix(ncol(x), 5)
         left <- random_matrix(nrow(x), 5)
@@ -39,13 +39,13 @@ test_that("products are base R's, of every size and in little memory and much", 
           right <- as_single(right)
           left <- as_single(left)
         }
-        for (tiles in c(3, if (min(extents) > 3 * tile) 1000)) {
+        for (tiles in c(3, if (min(sizes) > 3 * tile) 1000)) {
           size <- tile_bytes(m$x$tile, precision)
           # On a GPU the parts of tiles at the edges, what is computed with, and two columns.
           args <- list(host_memory = tiles * size,
-            gpu_memory = (tiles + 5) * size + 2 * sum(extents) * 8, device = device)
+            gpu_memory = (tiles + 5) * size + 2 * sum(sizes) * 8, device = device)
           with_memory <- function(f, ...) do.call(f, c(list(...), args))
-          info <- paste(kind, paste(extents, collapse = " x "), tiles)
+          info <- paste(kind, paste(sizes, collapse = " x "), tiles)
           expect_product(with_memory(gpu_matmult, m$x, right), x, right, precision, info)
           expect_product(with_memory(gpu_crossprod, m$x, left), t(x), left, precision, info)
           expect_product(with_memory(gpu_tcrossprod, m$x, t(right)), x, right, precision, info)

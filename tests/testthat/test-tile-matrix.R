@@ -3,8 +3,8 @@
 
 test_that("matrices of all shapes come back from their files", {
   set.seed(1)
-  for (m in extents) {
-    for (n in extents) {
+  for (m in sizes) {
+    for (n in sizes) {
       for (precision in c("double", "single")) {
         x <- random_matrix(m, n)
         file <- new_file()
@@ -20,7 +20,7 @@ test_that("matrices of all shapes come back from their files", {
 
 test_that("the triangle of a symmetric matrix is given whole", {
   set.seed(2)
-  for (n in extents) {
+  for (n in sizes) {
     x <- random_matrix(n, n)
     x <- x + t(x)
     half <- x
@@ -37,8 +37,8 @@ test_that("the triangle of a symmetric matrix is given whole", {
 
 test_that("a function is asked for each block once", {
   set.seed(3)
-  for (m in extents) {
-    for (n in extents) {
+  for (m in sizes) {
+    for (n in sizes) {
       x <- random_matrix(m, n)
       asked <- matrix(0L, m, n)
       f <- function(i, j) {

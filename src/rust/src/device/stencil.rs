@@ -19,7 +19,7 @@ use crate::base::error::Result;
 use crate::device::elementwise::Elementwise;
 use crate::device::multigrid::{Interpolation, LevelOperator, Step};
 
-/// Extents of a grid, of which the first varies fastest; those that are not needed are 1.
+/// Dimensions of a grid, of which the first varies fastest; those that are not needed are 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grid {
     pub dims: [usize; 3],
@@ -34,7 +34,7 @@ pub enum Reach {
     All,
 }
 
-/// Steps along the axes, or where a point is beside another.
+/// Steps along the axes, or from a point to its neighbour.
 pub type Offset = [isize; 3];
 
 impl Grid {
@@ -121,7 +121,7 @@ pub struct Weights<M> {
     pub entries: M,
 }
 
-/// Arithmetic with operators. Vectors are columns, several of them beside each other; shapes are
+/// Arithmetic with operators. Vectors are columns, several of them as one matrix; shapes are
 /// the caller's duty, and no result is an operand.
 pub trait Stencil: Elementwise<f64> + Sized {
     /// `out <- b - A x`, or `A x` where there is no b.

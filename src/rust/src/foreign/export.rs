@@ -55,7 +55,7 @@ pub fn export<T: Scalar>(file: &TileFile<T>, path: &Path, kind: ExportFormat) ->
     for j in 0..layout.block_cols() {
         for i in 0..layout.block_rows() {
             interrupt::poll()?;
-            let (m, n) = layout.extent(i, j);
+            let (m, n) = layout.dimensions(i, j);
             let from = match (layout.index(i, j), &mut turned) {
                 (Some(index), _) => {
                     load(file, index, &mut tile)?;

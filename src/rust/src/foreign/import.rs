@@ -50,8 +50,8 @@ pub fn import<T: Scalar>(source: &Source, file: &TileFile<T>) -> Result<()> {
                 StorageOrder::Columns => (other, block),
                 StorageOrder::Rows => (block, other),
             };
-            let extent = layout.extent(i, j);
-            pieces.fill((i, j), extent, &mut tile)?;
+            let dimensions = layout.dimensions(i, j);
+            pieces.fill((i, j), dimensions, &mut tile)?;
             if layout.shape() == Shape::Triangle && i == j {
                 clear_below(&mut tile, layout.tile());
             }

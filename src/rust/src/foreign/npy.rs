@@ -89,7 +89,7 @@ fn parse(text: &[u8]) -> std::result::Result<(String, StorageOrder, usize, usize
                 }
                 "descr" if number.is_none() => number = Some(rest.quoted()?),
                 "fortran_order" if fortran.is_none() => fortran = Some(rest.truth()?),
-                "shape" if shape.is_none() => shape = Some(rest.extents()?),
+                "shape" if shape.is_none() => shape = Some(rest.dimensions()?),
                 _ => return None,
             }
             if rest.take(',').is_none() {
@@ -169,12 +169,12 @@ impl<'a> Words<'a> {
     }
 
     /// The dimensions, numbers in parentheses. Python 2 put an L after long ones.
-    fn extents(&mut self) -> Option<Vec<usize>> {
+    fn dimensions(&mut self) -> Option<Vec<usize>> {
         self.take('(')?;
-        let mut extents = Vec::new();
+        let mut dimensions = Vec::new();
         while self.take(')').is_none() {
             let end = self.0.find(|c: char| !c.is_ascii_digit())?;
-            extents.push(self.0[..end].parse().ok()?);
+            dimensions.push(self.0[..end].parse().ok()?);
             self.0 = &self.0[end..];
             self.0 = self.0.strip_prefix('L').unwrap_or(self.0).trim_start();
             if self.take(',').is_none() {
@@ -182,7 +182,7 @@ impl<'a> Words<'a> {
                 break;
             }
         }
-        Some(extents)
+        Some(dimensions)
     }
 }
 

@@ -74,8 +74,8 @@ impl Places {
         Ok(Places(Some(places.collect())))
     }
 
-    fn count(&self, extent: usize) -> usize {
-        self.0.as_ref().map_or(extent, Vec::len)
+    fn count(&self, length: usize) -> usize {
+        self.0.as_ref().map_or(length, Vec::len)
     }
 
     fn index(&self) -> Index<'_> {

@@ -15,16 +15,16 @@ pub struct Places {
 }
 
 impl Places {
-    /// Of `extent` rows those with these numbers, counted from one; all where there are no numbers.
-    pub fn new(numbers: Option<&[f64]>, extent: usize, tile: usize) -> Result<Self> {
-        let mut blocks = vec![Vec::new(); extent.div_ceil(tile)];
+    /// Of `length` rows those with these numbers, counted from one; all where there are no numbers.
+    pub fn new(numbers: Option<&[f64]>, length: usize, tile: usize) -> Result<Self> {
+        let mut blocks = vec![Vec::new(); length.div_ceil(tile)];
         let mut add = |place: usize, at: usize| blocks[at / tile].push((place, at % tile));
         match numbers {
-            None => (0..extent).for_each(|at| add(at, at)),
+            None => (0..length).for_each(|at| add(at, at)),
             Some(numbers) => {
                 for (place, number) in numbers.iter().enumerate() {
                     // Also false for NaN.
-                    if !(*number >= 1.0 && *number <= extent as f64) {
+                    if !(*number >= 1.0 && *number <= length as f64) {
                         return Err(Error::Internal {
                             what: "a native routine was called with a subscript out of bounds"
                                 .to_owned(),
@@ -35,7 +35,7 @@ impl Places {
             }
         }
         Ok(Places {
-            count: numbers.map_or(extent, <[f64]>::len),
+            count: numbers.map_or(length, <[f64]>::len),
             blocks,
         })
     }
@@ -108,7 +108,7 @@ pub fn put<T: Scalar>(
     let index = layout.index(i, j).ok_or_else(|| Error::Internal {
         what: "a native routine was called for a tile that there is not".to_owned(),
     })?;
-    let (rows, cols) = layout.extent(i, j);
+    let (rows, cols) = layout.dimensions(i, j);
     let diagonal = layout.shape() == Shape::Triangle && i == j;
     let mut tile = behind.buffer()?;
     tile.fill(T::from_f64(0.0));

@@ -235,7 +235,7 @@ fn write<T: Scalar>(
     x: &Robj,
     behind: &mut Behind<T>,
 ) -> Result<()> {
-    let (rows, cols) = layout.extent(at.0, at.1);
+    let (rows, cols) = layout.dimensions(at.0, at.1);
     put(layout, at, args::matrix(x, (rows, cols))?, rows, behind)
 }
 

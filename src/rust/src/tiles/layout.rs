@@ -126,7 +126,7 @@ impl Layout {
 
     /// How many rows and columns the tile in block row `i` and block column `j` has; none outside
     /// of the matrix.
-    pub fn extent(&self, i: usize, j: usize) -> (usize, usize) {
+    pub fn dimensions(&self, i: usize, j: usize) -> (usize, usize) {
         let along = |n: usize, block: usize| {
             n.saturating_sub(block.saturating_mul(self.tile))
                 .min(self.tile)
@@ -161,14 +161,14 @@ mod tests {
                         } else {
                             assert!(shape == Shape::Triangle && i > j);
                         }
-                        let (rows, cols) = layout.extent(i, j);
+                        let (rows, cols) = layout.dimensions(i, j);
                         assert!(rows * cols > 0);
                         entries += rows * cols;
                     }
                 }
                 assert_eq!((seen, entries), (layout.tiles(), n * n));
                 assert_eq!(layout.index(0, layout.block_cols()), None);
-                assert_eq!(layout.extent(layout.block_rows(), 0).0, 0);
+                assert_eq!(layout.dimensions(layout.block_rows(), 0).0, 0);
             }
         }
     }
@@ -178,7 +178,7 @@ mod tests {
         let layout = Layout::new(10, 3, 4, Shape::Full).unwrap();
         assert_eq!((layout.block_rows(), layout.block_cols()), (3, 1));
         assert_eq!(layout.position(2), (2, 0));
-        assert_eq!(layout.extent(2, 0), (2, 3));
+        assert_eq!(layout.dimensions(2, 0), (2, 3));
         assert_eq!(Layout::new(0, 3, 4, Shape::Full).unwrap().tiles(), 0);
     }
 

@@ -12,7 +12,7 @@ pub fn upper_triangle<T: Scalar>(file: &TileFile<T>) -> Host<T> {
     let mut buffer = file.buffer().unwrap();
     for k in 0..layout.tiles() {
         let (bi, bj) = layout.position(k);
-        let (rows, cols) = layout.extent(bi, bj);
+        let (rows, cols) = layout.dimensions(bi, bj);
         file.read(k, &mut buffer).unwrap();
         for j in 0..cols {
             for i in 0..rows {

@@ -44,14 +44,14 @@ fn diagonals_are_set<T: Scalar, D: Elementwise<T>>(device: &D) {
     }
 }
 
-/// `count` places below `extent`, all different if there are enough, and none for every seventh.
-fn places(count: usize, extent: usize) -> Vec<i32> {
+/// `count` places below `length`, all different if there are enough, and none for every seventh.
+fn places(count: usize, length: usize) -> Vec<i32> {
     (0..count)
         .map(|k| {
-            if k % 7 == 6 || k >= extent {
+            if k % 7 == 6 || k >= length {
                 -1
             } else {
-                (k * 7919 % extent.max(1)) as i32
+                (k * 7919 % length.max(1)) as i32
             }
         })
         .collect()

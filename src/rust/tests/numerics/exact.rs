@@ -97,7 +97,7 @@ pub struct Residual {
     pub norm: f64,
     /// The worst entry, divided by `(n + 1) eps sqrt(a_ii a_jj)`. The theorem on Cholesky's method
     /// allows each `gamma_{n+1} |R'||R|`, at most one half of this unit, whatever the order of the
-    /// sums. Scaling rows and columns leaves it as it is.
+    /// sums. Scaling rows and columns does not change it.
     pub entries: f64,
 }
 

@@ -3,7 +3,7 @@
 //!
 //! Hestenes & Stiefel (1952), Methods of conjugate gradients for solving linear systems, J. Res.
 //! Nat. Bur. Standards 49:409; with a preconditioner as in Meijerink & van der Vorst (1977), Math.
-//! Comp. 31:148. Each column has a recurrence of its own, and the same as if it were alone;
+//! Comp. 31:148. Each column has a separate recurrence, and the same as if it were alone;
 //! products, solutions and inner products are those of blocks, so that matrix and factor are read
 //! once for all. A column that has ended leaves the block.
 

@@ -155,7 +155,7 @@ fn iterate<C: Constraints>(
     for c in cost.iter_mut().chain(&mut free_cost) {
         *c *= s.cost;
     }
-    let places = n.extents().capped.places();
+    let places = n.dimensions().capped.places();
     let upper: Vec<f64> = places
         .zip(&form.upper)
         .map(|(j, u)| u / s.bounded[j] * s.rhs)

@@ -89,7 +89,7 @@ impl<'a> Graph<'a> {
         Ok(graph)
     }
 
-    /// The extents of the grid.
+    /// The dimensions of the grid.
     pub fn dims(&self) -> [usize; 3] {
         self.image.dims
     }
@@ -146,16 +146,16 @@ impl<'a> Graph<'a> {
     #[inline]
     fn neighbours(&self, pixel: usize, mut f: impl FnMut(usize, usize, usize)) {
         let (mut stride, mut rest) = (1, pixel);
-        for (axis, extent) in self.dims().into_iter().enumerate() {
-            let at = rest % extent;
-            rest /= extent;
+        for (axis, length) in self.dims().into_iter().enumerate() {
+            let at = rest % length;
+            rest /= length;
             if at > 0 {
                 f(pixel - stride, axis, pixel - stride);
             }
-            if at + 1 < extent {
+            if at + 1 < length {
                 f(pixel + stride, axis, pixel);
             }
-            stride *= extent;
+            stride *= length;
         }
     }
 

@@ -35,7 +35,7 @@ pub(crate) fn links(graph: &Graph<'_>) -> Result<Vec<Link>> {
         while pixel < range.end {
             let line = pixel / length;
             let end = range.end.min((line + 1) * length).min(pixel + GLANCE);
-            let beside = |at: usize, extent: usize| (at > 0, at + 1 < extent);
+            let beside = |at: usize, length: usize| (at > 0, at + 1 < length);
             let run = Run {
                 pixels: pixel..end,
                 beside: [beside(line % height, height), beside(line / height, depth)],

@@ -1,4 +1,4 @@
-//! The linear system of a random walker, and what is made of its solutions.
+//! The linear system of a random walker, and the result from its solutions.
 
 use crate::base::chunks::AT_ONCE;
 use crate::base::error::Result;

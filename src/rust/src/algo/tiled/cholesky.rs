@@ -47,7 +47,7 @@ impl<T: Scalar, M: Tiles<T>> Store<T> for Carrier<'_, M> {
         self.matrix.load(tile, columns.clone(), into)?;
         let layout = &self.work.layout;
         let (i, j) = layout.position(tile);
-        let (rows, _) = layout.extent(i, j);
+        let (rows, _) = layout.dimensions(i, j);
         if i == j {
             for k in columns.clone().filter(|k| *k >= rows) {
                 into[(k - columns.start) * layout.tile() + k] = T::from_f64(1.0);

@@ -107,7 +107,7 @@ impl<T: Scalar> Store<T> for Written<'_, T> {
 /// The rows and columns of a tile.
 fn block(layout: &Layout, tile: usize) -> Block {
     let (i, j) = layout.position(tile);
-    let (rows, cols) = layout.extent(i, j);
+    let (rows, cols) = layout.dimensions(i, j);
     Block {
         row: i * layout.tile(),
         col: j * layout.tile(),

@@ -111,7 +111,7 @@ impl<'a, T: Scalar> Factor<'a, T> {
             Source::Host(r) => r,
         };
         let (i, j) = self.layout.position(tile);
-        let (size, (rows, cols)) = (self.layout.tile(), self.layout.extent(i, j));
+        let (size, (rows, cols)) = (self.layout.tile(), self.layout.dimensions(i, j));
         let block = r.submatrix(i * size, j * size, rows, cols);
         into.fill(T::from_f64(0.0));
         for c in 0..cols {
@@ -143,7 +143,7 @@ impl<'a, T: Scalar> Factor<'a, T> {
     }
 
     /// Rows in a block of rows, and columns in a block of columns.
-    pub(crate) fn extent(&self, block: usize) -> usize {
+    pub(crate) fn rows_of(&self, block: usize) -> usize {
         let first = block * self.tile();
         self.tile().min(self.order.saturating_sub(first))
     }
@@ -162,7 +162,7 @@ impl<'a, T: Scalar> Factor<'a, T> {
         for k in 0..self.count() {
             interrupt::poll()?;
             self.read(self.index(k, k)?, &mut buffer)?;
-            all.extend((0..self.extent(k)).map(|t| buffer[t * (self.tile() + 1)]));
+            all.extend((0..self.rows_of(k)).map(|t| buffer[t * (self.tile() + 1)]));
         }
         Ok(all)
     }
@@ -175,7 +175,7 @@ impl<T: Scalar> Store<T> for Factor<'_, T> {
         let (i, j) = self.layout.position(tile);
         if i == j {
             let zero = T::from_f64(0.0);
-            let mut diagonal = (0..self.extent(i)).map(|t| into[t * (self.tile() + 1)]);
+            let mut diagonal = (0..self.rows_of(i)).map(|t| into[t * (self.tile() + 1)]);
             if let Some(t) = diagonal.position(|d| d == zero) {
                 return Err(Error::Singular {
                     index: i * self.tile() + t + 1,
@@ -202,7 +202,7 @@ impl<T: Scalar> TileSource<T> for Factor<'_, T> {
     }
 
     fn part(&self, i: usize, j: usize) -> (usize, usize) {
-        (self.extent(i), self.extent(j))
+        (self.rows_of(i), self.rows_of(j))
     }
 
     /// Names the first zero on the diagonal, whichever was met.

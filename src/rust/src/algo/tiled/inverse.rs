@@ -35,7 +35,7 @@ fn chunks<T: Scalar>(factor: &Factor<'_, T>, numbers: usize) -> Option<Vec<Vec<G
     let mut left = 0;
     for block in 0..factor.count() {
         let rows = factor.order() - block * factor.tile();
-        let cols = factor.extent(block);
+        let cols = factor.rows_of(block);
         let fit = (numbers / rows).min(cols);
         if fit == 0 {
             return None;

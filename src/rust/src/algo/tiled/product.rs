@@ -107,7 +107,7 @@ impl<T: Scalar> TileSource<T> for Stored<'_, T> {
     }
 
     fn part(&self, i: usize, j: usize) -> (usize, usize) {
-        self.layout().extent(i, j)
+        self.layout().dimensions(i, j)
     }
 }
 

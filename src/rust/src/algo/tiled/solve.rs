@@ -172,7 +172,7 @@ pub fn solve<T: Scalar, D: AsyncCopy<T>>(
             if x == 0 {
                 let cols = b.subcols(chunk * width, width.min(q - chunk * width));
                 for (k, home) in std::mem::take(&mut homes[chunk]).into_iter().enumerate() {
-                    let rows = cols.subrows(k * factor.tile(), factor.extent(k));
+                    let rows = cols.subrows(k * factor.tile(), factor.rows_of(k));
                     blocks.push(dev.load_into(rows, Part::All, home)?);
                 }
             }

@@ -39,7 +39,7 @@ impl<T: Scalar> Files<'_, T> {
     fn parts(&self, tile: usize) -> impl Iterator<Item = (usize, (usize, usize), usize)> {
         let size = self.layout().tile();
         let (i, j) = self.layout().position(tile);
-        let (rows, cols) = self.layout().extent(i, j);
+        let (rows, cols) = self.layout().dimensions(i, j);
         (0..cols).map(move |c| {
             let height = if i == j { c + 1 } else { rows };
             (c * size, (i * size, j * size + c), height)

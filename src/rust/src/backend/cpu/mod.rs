@@ -1,6 +1,6 @@
 //! The processor: faer's kernels, blocked and threaded for R's layout.
 //!
-//! Operands are R's memory as it is, and results are written where R will read them.
+//! Operands are borrowed from R's memory, and results are written where R will read them.
 
 mod cholesky;
 mod device;
@@ -24,7 +24,7 @@ pub use crate::backend::cpu::multigrid::csr::{HostAggregates, HostCsr};
 #[derive(Debug, Clone)]
 pub struct CpuDevice {
     threads: usize,
-    /// Whether tiles are copied to memory of its own.
+    /// Whether tiles are copied to separate memory, as on a GPU.
     apart: bool,
     /// Whether others of its kind reach that memory.
     reached: bool,

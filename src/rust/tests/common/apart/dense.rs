@@ -1,4 +1,4 @@
-//! Dense verbs of the CPU with memory of its own.
+//! Dense verbs of the CPU with separate memory.
 
 use super::*;
 

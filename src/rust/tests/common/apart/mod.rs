@@ -1,4 +1,4 @@
-//! The CPU as a device with memory of its own, so that what brings tiles to a device is tested
+//! The CPU as a device with separate memory, so that what brings tiles to a device is tested
 //! without one. It computes at once, and copies as late as it may: when somebody waits for the
 //! copy, or has asked for it twice.
 

@@ -21,7 +21,7 @@ pub(super) fn files_have_the_same_bits<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
             for t in 0..layout.tiles() {
                 file.read(t, &mut buffer).unwrap();
                 let (bi, bj) = layout.position(t);
-                let (rows, cols) = layout.extent(bi, bj);
+                let (rows, cols) = layout.dimensions(bi, bj);
                 for (at, value) in buffer[..tile * tile].iter().enumerate() {
                     let (i, j) = (at % tile, at / tile);
                     let want = match i < rows && j < cols {

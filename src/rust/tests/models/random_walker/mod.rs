@@ -1,4 +1,4 @@
-//! Segmentation by random walks: against dense solves of the model as it is written down, and what
+//! Segmentation by random walks: against dense solves of the model from its definition, and what
 //! must hold of any answer.
 
 mod choice;

@@ -169,14 +169,14 @@ fn large_images_are_gone_through_to_their_ends() {
         let mean = values.iter().sum::<f64>() / pixels as f64;
         let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / pixels as f64;
         let (mut weights, mut stride) = (Vec::new(), 1);
-        for extent in dims {
-            if extent > 1 {
+        for length in dims {
+            if length > 1 {
                 let beside = last - stride;
                 let d = values[last] - values[beside];
                 weights.push((-beta * d * d / (10.0 * variance.sqrt())).exp() + 1e-10);
                 seeds[beside] = weights.len() as i32;
             }
-            stride *= extent;
+            stride *= length;
         }
         let answer = segment(image, &seeds, beta, true).unwrap();
         let all = answer.probabilities.unwrap();
@@ -263,7 +263,7 @@ fn looks(first: i32) -> usize {
         Graph::new(image, seeds, 1.0).unwrap();
         ASKED.get()
     };
-    // A thread of its own, as the question stays installed.
+    // A separate thread, as the question stays installed.
     std::thread::spawn(made).join().unwrap()
 }
 

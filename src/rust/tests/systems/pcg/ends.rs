@@ -136,7 +136,7 @@ fn what_becomes_no_number_ends_its_column() {
     assert_eq!(s.verdict(), Err(Error::NonFinite));
 }
 
-/// The last residual is computed by a product of its own, after which there is no other.
+/// The last residual is computed by a separate product, after which there is no other.
 #[test]
 fn what_becomes_no_number_at_the_end_is_found() {
     for bad in [f64::NAN, f64::INFINITY] {

@@ -25,7 +25,7 @@ pub fn written<T: Scalar>(place: &Place, a: &Host<T>, tile: usize) -> TileFile<T
     let mut buffer = file.buffer().unwrap();
     for k in 0..layout.tiles() {
         let (bi, bj) = layout.position(k);
-        let (rows, cols) = layout.extent(bi, bj);
+        let (rows, cols) = layout.dimensions(bi, bj);
         buffer.fill(T::from_f64(0.0));
         for j in 0..cols {
             for i in 0..rows {

@@ -143,7 +143,7 @@ fn a_second_file_is_for_one_matrix<T: Scalar, D: AsyncCopy<T>>(dev: &D) {
                 assert!(crate::common::same(&upper_triangle(&to), &whole));
             }
         }
-        // A file with a matrix of its own is no second one, whatever has become of it.
+        // A file made for another matrix is not a second one, whatever happened to it since.
         let own = Place::new("own");
         let to = written(&own, &a, tile);
         assert_eq!(to.origin(), None);

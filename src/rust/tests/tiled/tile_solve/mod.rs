@@ -57,7 +57,7 @@ fn written<T: Scalar>(place: &Place, r: &Host<T>, tile: usize) -> TileFile<T> {
     let mut buffer = file.buffer().unwrap();
     for k in 0..layout.tiles() {
         let (bi, bj) = layout.position(k);
-        let (rows, cols) = layout.extent(bi, bj);
+        let (rows, cols) = layout.dimensions(bi, bj);
         buffer.fill(T::from_f64(f64::NAN));
         for j in 0..cols {
             for i in 0..rows {
@@ -84,7 +84,7 @@ fn memory<T: Scalar>(
     let each = file.buffer().unwrap().bytes().len() as u64;
     let beside = (numbers * size_of::<T>()) as u64;
     let layout = file.layout();
-    let last = layout.extent(0, layout.block_cols() - 1).1;
+    let last = layout.dimensions(0, layout.block_cols() - 1).1;
     // The parts of the last column of tiles.
     let edges = ((layout.tile() + last) * last * size_of::<T>()) as u64;
     let ragged = layout.rows() % layout.tile() != 0;

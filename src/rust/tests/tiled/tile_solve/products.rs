@@ -44,7 +44,7 @@ fn written<T: Scalar>(place: &Place, kind: Kind, a: &Host<T>, tile: usize) -> Ti
     let mut buffer = file.buffer().unwrap();
     for k in 0..layout.tiles() {
         let (bi, bj) = layout.position(k);
-        let (rows, cols) = layout.extent(bi, bj);
+        let (rows, cols) = layout.dimensions(bi, bj);
         buffer.fill(T::from_f64(f64::NAN));
         for j in 0..cols {
             for i in 0..rows {

@@ -21,7 +21,7 @@ for_each_device!(
     what_ends_it
 );
 
-/// The processor as a device with memory of its own.
+/// The processor as a device with separate memory.
 mod apart {
     use super::CpuDevice;
 

@@ -47,7 +47,7 @@ for_each_device!(
     refused_panel_by_panel,
 );
 
-/// The processor as a device with memory of its own.
+/// The processor as a device with separate memory.
 mod apart {
     use cudafactor::backend::cpu::CpuDevice;
 

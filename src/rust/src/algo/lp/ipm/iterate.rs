@@ -96,7 +96,7 @@ pub fn solve<N: NormalEquations>(
     limits: Limits,
     holds: &Holds<'_, N>,
 ) -> Result<Outcome<N::V>> {
-    let of = n.extents();
+    let of = n.dimensions();
     let (began, before) = (Instant::now(), n.spent());
     let at = start(n, data)?;
     let count = (of.bounded + of.capped.len() + 1) as f64;
@@ -199,7 +199,7 @@ impl<N: NormalEquations> Iteration<'_, N> {
 
     fn residuals(&self) -> Result<Residuals<N::V>> {
         let (n, data, at) = (&*self.n, self.data, &self.at);
-        let of = n.extents().capped;
+        let of = n.dimensions().capped;
         let mut rows = n.times(&at.x, &at.free)?;
         n.space().add(at.tau, &data.rhs, -1.0, &mut rows)?;
         let mut capped = n.space().capped(of, &at.x)?;
@@ -293,7 +293,7 @@ impl<N: NormalEquations> Iteration<'_, N> {
         Ok(taken.0.max(taken.1) >= 1e-10)
     }
 
-    /// Primal and dual variables go by steps of their own. Each side then has a tau of its own, and
+    /// Primal and dual variables have separate steps. Each side then has a separate tau, and
     /// the side with the larger one is scaled down to the other's.
     fn advance(&mut self, d: &Point<N::V>, (primal, dual): Steps) -> Result<()> {
         let (n, at) = (&*self.n, &mut self.at);

@@ -41,7 +41,7 @@ impl<V> Newton<V> {
         at: &Point<V>,
         r: &Residuals<V>,
     ) -> Result<Self> {
-        let capped = n.extents().capped;
+        let capped = n.dimensions().capped;
         let slope = n.space().divide(&at.z, &at.x)?;
         let capped_slope = n.space().divide(&at.w, &at.v)?;
         let theta = n.space().with_capped(capped, 1.0, &capped_slope, &slope)?;
@@ -93,7 +93,7 @@ impl<V> Newton<V> {
         share: f64,
         changes: &Changes<V>,
     ) -> Result<Point<V>> {
-        let capped = n.extents().capped;
+        let capped = n.dimensions().capped;
         let mut f = n.space().combined(share, &r.bounded, -1.0, &changes.z)?;
         let mut v = n.space().multiple(share, &r.capped)?;
         let mut e = n.space().multiply(&self.capped_slope, &v)?;

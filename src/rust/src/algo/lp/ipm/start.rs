@@ -10,7 +10,7 @@ const NOTHING: f64 = 1e-8;
 
 /// Mehrotra's starting point: least squares of either side, moved into the interior.
 pub fn start<N: NormalEquations>(n: &mut N, data: &Data<N::V>) -> Result<Point<N::V>> {
-    let of = n.extents();
+    let of = n.dimensions();
     let mut theta = n.space().zeros(of.bounded)?;
     n.space().shift(1.0, &mut theta)?;
     let mut ones = n.space().zeros(of.capped.len())?;

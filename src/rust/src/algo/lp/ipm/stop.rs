@@ -94,7 +94,12 @@ impl<V> StoppingCriteria<V> {
         tolerance: f64,
     ) -> Result<Self> {
         let inverse = |all: &[f64]| all.iter().map(|x| 1.0 / x).collect::<Vec<_>>();
-        let capped: Vec<f64> = n.extents().capped.places().map(|j| s.bounded[j]).collect();
+        let capped: Vec<f64> = n
+            .dimensions()
+            .capped
+            .places()
+            .map(|j| s.bounded[j])
+            .collect();
         let mut yardstick = StoppingCriteria {
             rows: n.space().bring(&inverse(&s.rows))?,
             bounded: n.space().bring(&inverse(&s.bounded))?,

@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use super::equations::{typical, Extents, Magnitudes, NormalEquations, Spent};
+use super::equations::{typical, Dimensions, Magnitudes, NormalEquations, Spent};
 use super::free_columns::FreeFactor;
 use super::pivots;
 use crate::algo::lp::vectors::device::OnDevice;
@@ -135,8 +135,8 @@ impl<'d, T: Scalar, D: Elementwise<T>> NormalEquations for DenseNormal<'d, T, D>
         &self.ops
     }
 
-    fn extents(&self) -> Extents {
-        Extents {
+    fn dimensions(&self) -> Dimensions {
+        Dimensions {
             rows: self.rows,
             bounded: self.columns() + self.slack_rows.len(),
             free: self.free_columns(),

@@ -36,8 +36,8 @@ fn places(all: &[usize]) -> Result<Vec<i32>> {
     })
 }
 
-fn is_all(list: &[usize], extent: usize) -> bool {
-    list.len() == extent && list.iter().enumerate().all(|(i, at)| i == *at)
+fn is_all(list: &[usize], length: usize) -> bool {
+    list.len() == length && list.iter().enumerate().all(|(i, at)| i == *at)
 }
 
 impl<'d, 'a, 'm, T: Scalar, D: Elementwise<T>> DenseConstraints<'d, 'a, 'm, T, D> {

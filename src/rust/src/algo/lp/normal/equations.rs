@@ -21,7 +21,7 @@ const REFINEMENTS: usize = 3;
 const ACCURATE: f64 = 1e-9;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Extents {
+pub struct Dimensions {
     pub rows: usize,
     pub bounded: usize,
     pub free: usize,
@@ -64,7 +64,7 @@ pub trait NormalEquations {
     type Space: Vectors<V = Self::V>;
 
     fn space(&self) -> &Self::Space;
-    fn extents(&self) -> Extents;
+    fn dimensions(&self) -> Dimensions;
     /// The distance of 1 from the next number of the precision.
     fn eps(&self) -> f64;
 
@@ -153,7 +153,7 @@ impl<V> Augmented<V> {
     pub fn new<N: NormalEquations<V = V>>(n: &mut N, theta: &V) -> Result<Self> {
         let inverse = n.space().invert(theta)?;
         n.factor(&inverse, LEAST_PIVOT)?;
-        if n.extents().free > 0 {
+        if n.dimensions().free > 0 {
             n.factor_free()?;
         }
         Ok(Augmented { inverse })
@@ -172,7 +172,7 @@ impl<V> Augmented<V> {
             n.space().add(s.share, s.rows, 1.0, &mut b)?;
         }
         let (accurate, of_rows) = (ACCURATE.max(n.eps()), or_one(s.size));
-        let of_free = match n.extents().free {
+        let of_free = match n.dimensions().free {
             0 => 1.0,
             _ => or_one(
                 n.space()
@@ -227,7 +227,7 @@ impl<V> Augmented<V> {
         f: Option<&V>,
     ) -> Result<(Triple<V>, V)> {
         n.solve(&mut rows)?;
-        let free = if n.extents().free > 0 {
+        let free = if n.dimensions().free > 0 {
             n.solve_free(&mut rows, share, of_free)?
         } else {
             n.space().zeros(0)?

@@ -14,7 +14,7 @@ use faer::{MatMut, MatRef};
 
 use super::dense::DenseNormal;
 use super::dense_constraints::DenseConstraints;
-use super::equations::{or_one, Extents, Magnitudes, NormalEquations, Spent};
+use super::equations::{or_one, Dimensions, Magnitudes, NormalEquations, Spent};
 use super::layout::{ConstraintLayout, Constraints, Dependent, Scaled};
 use crate::algo::lp::vectors::device::OnDevice;
 use crate::algo::lp::vectors::space::Vectors;
@@ -123,7 +123,7 @@ where
 {
     let (dev, [structural, free], slacks) = a.parts();
     let (structural, free) = (narrowed(dev, structural)?, narrowed(dev, free)?);
-    let of = a.extents();
+    let of = a.dimensions();
     DenseNormal::new(
         OnDevice::new(dev)?,
         structural,
@@ -142,8 +142,8 @@ impl<'d, D: Elementwise<f64> + Elementwise<f32>> NormalEquations for Mixed<'d, D
         self.double.space()
     }
 
-    fn extents(&self) -> Extents {
-        self.double.extents()
+    fn dimensions(&self) -> Dimensions {
+        self.double.dimensions()
     }
 
     fn eps(&self) -> f64 {
@@ -222,7 +222,7 @@ impl<'d, D: Elementwise<f64> + Elementwise<f32>> NormalEquations for Mixed<'d, D
 
     /// Not where there are free columns, whose Schur complement loses what single precision has.
     fn coarsen(&mut self, coarse: bool) -> Result<bool> {
-        if coarse == self.single.is_some() || self.extents().free > 0 {
+        if coarse == self.single.is_some() || self.dimensions().free > 0 {
             return Ok(false);
         }
         if let Some(single) = &self.single {

@@ -10,9 +10,9 @@ use crate::base::matrix::{Block, Diag, Side, Trans, Uplo};
 use crate::base::scalar::{try_zeroed, widened, Scalar};
 use crate::device::elementwise::Elementwise;
 
-/// What is left of a column, of norm 1, by those before it, relative to the first, in units of
-/// rounding and of the larger extent: up to this it is dependent. More cannot be told from an angle
-/// that the numbers have, and that decides what the answer is.
+/// What the columns before it leave of a column of norm 1, relative to the first of them, in units
+/// of rounding and of the larger dimension. Up to this the column is dependent: a larger part
+/// cannot be told from an angle that the numbers have, and that decides what the answer is.
 const DEPENDENT: f64 = 8.0;
 
 /// Columns of `a` that are combinations of the others, asked with its rows and columns multiplied

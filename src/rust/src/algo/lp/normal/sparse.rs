@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::dense::not_factored;
 use super::density::stands_alone;
-use super::equations::{Extents, Magnitudes, NormalEquations, Spent};
+use super::equations::{Dimensions, Magnitudes, NormalEquations, Spent};
 use super::free_columns::FreeFactor;
 use super::layout::{ConstraintLayout, Constraints, Dependent, Scaled};
 use super::rank;
@@ -202,8 +202,8 @@ impl<D: Elementwise<f64>> NormalEquations for SparseNormal<'_, D> {
         &self.ops
     }
 
-    fn extents(&self) -> Extents {
-        Extents {
+    fn dimensions(&self) -> Dimensions {
+        Dimensions {
             rows: self.bounded.rows,
             bounded: self.bounded.columns(),
             free: self.free.columns(),

@@ -42,7 +42,7 @@ pub fn independent_rows<C: Constraints>(
     verifier: &Verifier<'_, C>,
     tolerance: f64,
 ) -> Result<std::result::Result<usize, Vec<f64>>> {
-    let of = n.extents();
+    let of = n.dimensions();
     // Where each row has a slack there is nothing to ask.
     if form.layout.slacks.len() == form.layout.rows.len() {
         return Ok(Ok(0));

@@ -26,7 +26,7 @@ fn power_of_2(x: f64) -> f64 {
 
 /// By what to multiply rows and columns.
 pub fn scale<N: NormalEquations>(n: &mut N) -> Result<Scales> {
-    let of = n.extents();
+    let of = n.dimensions();
     let mut s = Scales {
         rows: vec![1.0; of.rows],
         bounded: vec![1.0; of.bounded],

@@ -56,21 +56,21 @@ pub fn dissect(dims: [usize; 3], wanted: impl Fn(usize) -> bool) -> Result<Disse
 /// pairs with a subtraction each: as if halves were alike, and all sides of a part but the grid's
 /// own had pixels beside them that come later.
 pub fn multiplications(dims: [usize; 3]) -> f64 {
-    let (mut extents, mut cuts) = (dims.map(|d| d as f64), [0.0f64; 3]);
+    let (mut lengths, mut cuts) = (dims.map(|d| d as f64), [0.0f64; 3]);
     let (mut all, mut parts) = (0.0, 1.0);
-    while extents.iter().product::<f64>() > SMALL as f64 {
+    while lengths.iter().product::<f64>() > SMALL as f64 {
         let mut axis = 0;
         (1..3).for_each(|a| {
-            if extents[a] > extents[axis] {
+            if lengths[a] > lengths[axis] {
                 axis = a;
             }
         });
-        let face = |a: usize| extents[(a + 1) % 3] * extents[(a + 2) % 3];
+        let face = |a: usize| lengths[(a + 1) % 3] * lengths[(a + 2) % 3];
         let own = face(axis);
         let beside: f64 = (0..3).map(|a| cuts[a].min(2.0) * face(a)).sum();
         all += parts
             * (own * own * own / 6.0 + own * own * beside / 2.0 + own * beside * beside / 2.0);
-        extents[axis] = (extents[axis] - 1.0) / 2.0;
+        lengths[axis] = (lengths[axis] - 1.0) / 2.0;
         cuts[axis] += 1.0;
         parts *= 2.0;
     }
@@ -86,15 +86,15 @@ struct Halves<W> {
 impl<W: Fn(usize) -> bool> Halves<W> {
     /// The node that is eliminated last in a part, if that has any pixels.
     fn part(&mut self, part: Part) -> Result<u32> {
-        let extents = part.map(|(first, end)| end - first);
-        let pixels: usize = extents.iter().product();
+        let lengths = part.map(|(first, end)| end - first);
+        let pixels: usize = lengths.iter().product();
         let mut children = [NONE; 2];
         let mut own = part;
         if pixels > SMALL {
             interrupt::poll()?;
             let mut axis = 0;
             (1..3).for_each(|a| {
-                if extents[a] > extents[axis] {
+                if lengths[a] > lengths[axis] {
                     axis = a;
                 }
             });

@@ -106,8 +106,8 @@ fn begun_from<T: Scalar>(from: &TileFile<T>, to: &TileFile<T>) -> Result<()> {
         return refused(
             "file",
             to,
-            "the file must hold a factorization that was begun from 'x', but it holds a matrix of \
-             its own or its factor: choose another file",
+            "the file must hold a factorization that was begun from 'x', but it holds another \
+             matrix or that matrix's factor: choose another file",
         );
     }
     Err(Error::FileFormat {

@@ -131,7 +131,7 @@ impl<'a, T: Scalar> HostTiles<'a, T> {
 
     /// How many rows of column `c` of a tile are at or above the diagonal of the matrix.
     fn height(&self, (i, j): (usize, usize), c: usize) -> usize {
-        let (rows, _) = self.layout.extent(i, j);
+        let (rows, _) = self.layout.dimensions(i, j);
         if i == j {
             rows.min(c + 1)
         } else {
@@ -155,7 +155,7 @@ impl<T: Scalar> Tiles<T> for HostTiles<'_, T> {
 
     fn load(&self, tile: usize, columns: Range<usize>, into: &mut Buffer<T>) -> Result<()> {
         let (i, j) = self.layout.position(tile);
-        let (size, (rows, cols)) = (self.layout.tile(), self.layout.extent(i, j));
+        let (size, (rows, cols)) = (self.layout.tile(), self.layout.dimensions(i, j));
         let strip = self.strips.from(tile, columns.start);
         let stored = self.steps[strip].load(Ordering::Acquire) > 0;
         let (first, count) = (columns.start, columns.len());
@@ -199,7 +199,7 @@ impl<T: Scalar> Tiles<T> for HostTiles<'_, T> {
             });
         }
         let (i, j) = self.layout.position(tile);
-        let (size, (rows, cols)) = (self.layout.tile(), self.layout.extent(i, j));
+        let (size, (rows, cols)) = (self.layout.tile(), self.layout.dimensions(i, j));
         let (first, count) = (columns.start, columns.len());
         let factor = Address(self.factor);
         let zero = T::from_f64(0.0);

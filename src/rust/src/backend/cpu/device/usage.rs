@@ -34,7 +34,7 @@ fn address_space() -> Option<u64> {
     None
 }
 
-/// The number behind `name` in a line of its own, given in KiB.
+/// The number behind `name` on a separate line, given in KiB.
 fn kilobytes(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|l| l.strip_prefix(name))?;
     let number = line.split_whitespace().next()?;

@@ -129,7 +129,7 @@ fn turn<T: Scalar, S: Simd, const K: usize, const G: usize>(
     mut v: ColumnsMut<'_, T>,
 ) {
     let mut there = fetch::<T, S, K, G>(context, v.as_mut());
-    // A copy of its own, to which nothing points: it stays in registers.
+    // A separate copy, to which nothing points: it stays in registers.
     let mut held = there;
     for (row, coefficients) in tile.iter_mut().zip(coefficients.chunks_exact(each)) {
         let these = &coefficients[part.at..part.at + part.len()];

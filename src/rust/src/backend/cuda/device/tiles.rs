@@ -45,7 +45,7 @@ fn pin(ctx: &Context, memory: &Pages) -> Result<()> {
     let (start, flags) = (memory.as_ptr().cast_mut(), sys::CU_MEMHOSTREGISTER_PORTABLE);
     // SAFETY: the memory exists, until `unpin`.
     let code = unsafe { sys::cuMemHostRegister_v2(start.cast(), memory.len(), flags) };
-    // Where so much cannot be pinned the driver copies through memory of its own, slowly.
+    // Where so much cannot be pinned the driver copies through its own memory, slowly.
     match ctx.check(code, "cuMemHostRegister") {
         Err(Error::DeviceFailed { .. }) => {
             ctx.unpinned.store(true, Ordering::Relaxed);

@@ -17,8 +17,8 @@ const PROLONG: Kernel = Kernel::untyped(Family::Stencil, "stencil_prolong_plain"
 const INTERPOLATE: Kernel = Kernel::untyped(Family::StencilCoarse, "stencil_interpolate_plain");
 const COARSEN: Kernel = Kernel::untyped(Family::StencilCoarse, "stencil_coarsen_plain");
 
-/// Extents as kernels take them, which number points in 32 bits.
-fn extents(grid: Grid) -> Result<[i32; 3]> {
+/// Dimensions as kernels take them, which number points in 32 bits.
+fn dimensions(grid: Grid) -> Result<[i32; 3]> {
     require(
         grid.points() < u32::MAX as usize && grid.dims.iter().all(|n| *n < i32::MAX as usize),
         "a grid has too many points",
@@ -58,7 +58,7 @@ impl Stencil for CudaDevice {
         out: &mut Mat,
     ) -> Result<()> {
         let n = a.grid.points();
-        let ([n0, n1, n2], entries) = (extents(a.grid)?, entries(a)?);
+        let ([n0, n1, n2], entries) = (dimensions(a.grid)?, entries(a)?);
         let ((x, count), out) = (columns(x, n)?, columns(out, n)?);
         let b = b.map(|b| columns(b, n)).transpose()?;
         let same = out.1 == count && b.is_none_or(|b| b.1 == count);
@@ -86,7 +86,7 @@ impl Stencil for CudaDevice {
         out: &mut Mat,
     ) -> Result<()> {
         let n = a.grid.points();
-        let ([n0, n1, n2], entries) = (extents(a.grid)?, entries(a)?);
+        let ([n0, n1, n2], entries) = (dimensions(a.grid)?, entries(a)?);
         let ((b, count), p, out) = (columns(b, n)?, columns(p, n)?, columns(out, n)?);
         let x = x.map(|x| columns(x, n)).transpose()?;
         let same = p.1 == count && out.1 == count && x.is_none_or(|x| x.1 == count);
@@ -119,7 +119,7 @@ impl Stencil for CudaDevice {
     }
 
     fn stencil_interpolation(&self, a: &Operator<Mat>) -> Result<Weights<Mat>> {
-        let ([n0, n1, n2], entries) = (extents(a.grid)?, entries(a)?);
+        let ([n0, n1, n2], entries) = (dimensions(a.grid)?, entries(a)?);
         let (cells, axes) = (a.grid.coarse().points(), a.grid.axes());
         let weights = Mat::new(self.ctx, cells, a.grid.weights())?;
         let to = weights.view().ptr;
@@ -142,7 +142,7 @@ impl Stencil for CudaDevice {
     }
 
     fn stencil_coarsen(&self, a: &Operator<Mat>, weights: &Weights<Mat>) -> Result<Operator<Mat>> {
-        let ([n0, n1, n2], entries) = (extents(a.grid)?, entries(a)?);
+        let ([n0, n1, n2], entries) = (dimensions(a.grid)?, entries(a)?);
         require(weights.grid == a.grid, "interpolation and grid do not fit")?;
         let weights = weights_of(weights)?;
         let (grid, reach) = (a.grid.coarse(), Reach::All);
@@ -164,7 +164,7 @@ impl Stencil for CudaDevice {
 
     fn stencil_restrict(&self, weights: &Weights<Mat>, x: &Mat, out: &mut Mat) -> Result<()> {
         let grid = weights.grid;
-        let ([n0, n1, n2], weights) = (extents(grid)?, weights_of(weights)?);
+        let ([n0, n1, n2], weights) = (dimensions(grid)?, weights_of(weights)?);
         let (fine, cells) = (grid.points(), grid.coarse().points());
         let ((x, count), out) = (columns(x, fine)?, columns(out, cells)?);
         require(out.1 == count, "vectors and grids do not fit")?;
@@ -182,7 +182,7 @@ impl Stencil for CudaDevice {
 
     fn stencil_prolong(&self, weights: &Weights<Mat>, x: &Mat, out: &mut Mat) -> Result<()> {
         let grid = weights.grid;
-        let ([n0, n1, n2], weights) = (extents(grid)?, weights_of(weights)?);
+        let ([n0, n1, n2], weights) = (dimensions(grid)?, weights_of(weights)?);
         let (fine, cells) = (grid.points(), grid.coarse().points());
         let ((x, count), out) = (columns(x, cells)?, columns(out, fine)?);
         require(out.1 == count, "vectors and grids do not fit")?;

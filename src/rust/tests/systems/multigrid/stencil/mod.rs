@@ -29,7 +29,7 @@ on_each_device!(
     systems_of_any_shape_are_solved,
 );
 
-/// Extents with odd and even ends, and axes that are not there.
+/// Dimensions with odd and even ends, and axes that are not there.
 const SHAPES: [[usize; 3]; 9] = [
     [7, 5, 1],
     [8, 8, 1],

@@ -208,7 +208,8 @@ test_that("messages of files that are there name them, and say what they are", {
     class = "cudafactor_error_argument"
   )
   says(
-    chol_file(k, third, resume = TRUE), third, "holds a matrix", class = "cudafactor_error_argument"
+    chol_file(k, third, resume = TRUE), third, "holds another matrix",
+    class = "cudafactor_error_argument"
   )
   chol_file(other)
   says(

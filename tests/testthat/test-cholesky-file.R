@@ -158,7 +158,8 @@ test_that("what cannot be is an error, and nothing is lost by it", {
   expect_error(chol_file(k, file), class = "cudafactor_error_argument")
   expect_error(chol_file(k, third), class = "cudafactor_error_file_exists")
   expect_error(
-    chol_file(k, third, resume = TRUE), "holds a matrix", class = "cudafactor_error_argument"
+    chol_file(k, third, resume = TRUE), "holds another matrix",
+    class = "cudafactor_error_argument"
   )
   expect_error(chol_file(k, full, resume = TRUE), class = "cudafactor_error")
   expect_error(

@@ -94,6 +94,15 @@ gpu_chol <- function(x, pivot = FALSE, tol = -1, device = getOption("cudafactor.
   if (...length()) {
     check_dots(substitute(list(...)), sys.call())
   }
+  if (isFALSE(pivot)) {
+    out <- .External(plain_chol, x, device, precision)
+    if (is.double(out)) {
+      return(out)
+    }
+    if (is.list(out)) {
+      return(unwrap(out[[1L]], sys.call(), out = out[[2L]]))
+    }
+  }
   if (!(is.double(x) && is.matrix(x) && !is.object(x))) {
     if (is_resident(x)) {
       return(chol_resident(x, pivot, sys.call()))

@@ -72,14 +72,20 @@
 gpu_lu <- function(x, warn_singular = TRUE, device = getOption("cudafactor.device", "auto"),
                    precision = "double") {
   call <- sys.call()
-  if (is_resident(x)) {
-    return(lu_resident(x, warn_singular, call))
+  plain <- .External(plain_lu, x, device, precision)
+  if (is.null(plain)) {
+    if (is_resident(x)) {
+      return(lu_resident(x, warn_singular, call))
+    }
+    x <- as_real_matrix(x, call, "base::solve() or base::qr()")
+    dx <- dim(x)
+    out <- .External(alloc_matrix, dx[[1L]], dx[[2L]])
+    done <- unwrap(native_lu(x, dx, out, how(device, precision, call)), call)
+  } else {
+    dx <- dim(x)
+    out <- plain[[2L]]
+    done <- unwrap(plain[[1L]], call)
   }
-  x <- as_real_matrix(x, call, "base::solve() or base::qr()")
-  dx <- dim(x)
-  out <- .External(alloc_matrix, dx[[1L]], dx[[2L]])
-  where <- how(device, precision, call)
-  done <- unwrap(native_lu(x, dx, out, where), call)
   if (done$zero > 0L && isTRUE(warn_singular)) {
     warn_exactly_singular(done$zero, call)
   }

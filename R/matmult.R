@@ -51,51 +51,59 @@
 #' @export
 gpu_matmult <- function(x, y, device = getOption("cudafactor.device", "auto"), precision = "double",
                         host_memory = NULL, gpu_memory = NULL) {
-  if (!(is.double(x) && is.double(y) && is.matrix(x) && is.matrix(y) &&
-    is.null(host_memory) && is.null(gpu_memory))) {
+  out <- if (is.null(host_memory) && is.null(gpu_memory)) {
+    .External(plain_product, FALSE, FALSE, x, y, device, precision)
+  }
+  if (is.null(out)) {
     return(product(x, y, "matmult", device, precision, sys.call(), host_memory, gpu_memory))
   }
-  # The bodies of multiply(), how() and native_gemm(): a call costs a microsecond, which counts in a
-  # small product.
-  dx <- dim(x)
-  dy <- dim(y)
-  if (dx[[2L]] != dy[[1L]]) {
-    abort_dimension(base_text("non-conformable arguments"), sys.call())
+  if (is.list(out)) {
+    out <- unwrap(out[[1L]], sys.call(), out = out[[2L]])
   }
-  out <- .External(alloc_matrix, dx[[1L]], dy[[2L]])
   if (!(is.null(dimnames(x)) && is.null(dimnames(y)))) {
-    dimnames(out) <- product_dimnames(x, y, "matmult", dx, dy)
+    dimnames(out) <- product_dimnames(x, y, "matmult", dim(x), dim(y))
   }
-  where <- .External(settings, device, precision)
-  if (is.null(where)) {
-    abort_settings(device, precision, sys.call())
-  }
-  reply <- .Call(wrap__native_gemm, FALSE, FALSE, x, dx, y, dy, out, where)
-  if (is.null(reply)) out else unwrap(reply, sys.call(), out = out)
+  out
 }
 
 #' @rdname gpu_matmult
 #' @export
 gpu_crossprod <- function(x, y = NULL, device = getOption("cudafactor.device", "auto"),
                           precision = "double", host_memory = NULL, gpu_memory = NULL) {
-  if (is.double(x) && is.matrix(x) && (is.null(y) || is.double(y) && is.matrix(y)) &&
-    is.null(host_memory) && is.null(gpu_memory)) {
-    multiply(x, dim(x), y, dim(y), "crossprod", device, precision, sys.call())
-  } else {
-    product(x, y, "crossprod", device, precision, sys.call(), host_memory, gpu_memory)
+  out <- if (is.null(host_memory) && is.null(gpu_memory)) {
+    .External(plain_product, TRUE, FALSE, x, y, device, precision)
   }
+  if (is.null(out)) {
+    return(product(x, y, "crossprod", device, precision, sys.call(), host_memory, gpu_memory))
+  }
+  if (is.list(out)) {
+    out <- unwrap(out[[1L]], sys.call(), out = out[[2L]])
+  }
+  if (!(is.null(dimnames(x)) && is.null(dimnames(y)))) {
+    y <- y %||% x
+    dimnames(out) <- product_dimnames(x, y, "crossprod", dim(x), dim(y))
+  }
+  out
 }
 
 #' @rdname gpu_matmult
 #' @export
 gpu_tcrossprod <- function(x, y = NULL, device = getOption("cudafactor.device", "auto"),
                            precision = "double", host_memory = NULL, gpu_memory = NULL) {
-  if (is.double(x) && is.matrix(x) && (is.null(y) || is.double(y) && is.matrix(y)) &&
-    is.null(host_memory) && is.null(gpu_memory)) {
-    multiply(x, dim(x), y, dim(y), "tcrossprod", device, precision, sys.call())
-  } else {
-    product(x, y, "tcrossprod", device, precision, sys.call(), host_memory, gpu_memory)
+  out <- if (is.null(host_memory) && is.null(gpu_memory)) {
+    .External(plain_product, FALSE, TRUE, x, y, device, precision)
   }
+  if (is.null(out)) {
+    return(product(x, y, "tcrossprod", device, precision, sys.call(), host_memory, gpu_memory))
+  }
+  if (is.list(out)) {
+    out <- unwrap(out[[1L]], sys.call(), out = out[[2L]])
+  }
+  if (!(is.null(dimnames(x)) && is.null(dimnames(y)))) {
+    y <- y %||% x
+    dimnames(out) <- product_dimnames(x, y, "tcrossprod", dim(x), dim(y))
+  }
+  out
 }
 
 # op(x) op(y) for double vectors taken with the dimensions dx and dy; y = NULL is the symmetric
@@ -127,7 +135,7 @@ multiply_symmetric <- function(x, dx, transpose, op, device, precision, call) {
   if (is.null(reply)) out else unwrap(reply, call, out = out)
 }
 
-# The three products for operands that are not plain double matrices.
+# The three products for operands that plain.c does not take.
 product <- function(x, y, op, device, precision, call, host_memory = NULL, gpu_memory = NULL) {
   if (is_in_tiles(x) || is_in_tiles(y)) {
     limits <- list(host_memory = host_memory, gpu_memory = gpu_memory, device = device)

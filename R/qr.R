@@ -73,21 +73,26 @@ gpu_qr <- function(x, tol = if (identical(precision, "single")) 1e-04 else 1e-07
     }
     return(qr_lapack(x, device, precision, call))
   }
-  if (!(is.double(x) && is.matrix(x) && !is.object(x))) {
+  plain <- .External(plain_qr, x, tol, device, precision)
+  if (is.null(plain)) {
     if (is_resident(x)) {
       return(qr_resident(x, if (!missing(tol)) tol, call))
     }
-    x <- as_qr_operand(x, call)
+    if (!(is.double(x) && is.matrix(x) && !is.object(x))) {
+      x <- as_qr_operand(x, call)
+    }
+    where <- how(device, precision, call)
+    dx <- dim(x)
+    out <- .External(alloc_matrix, dx[[1L]], dx[[2L]])
+    done <- unwrap(native_qr(x, dx, as_number(tol, "tol", call), out, where), call)
+    attributes(out) <- attributes(x)
+  } else {
+    out <- plain[[2L]]
+    done <- unwrap(plain[[1L]], call)
   }
-  where <- how(device, precision, call)
-  dx <- dim(x)
-  out <- .External(alloc_matrix, dx[[1L]], dx[[2L]])
-  done <- unwrap(
-    native_qr(x, dx, as_number(tol, "tol", call), out, where), call
-  )
-  if (length(kept <- attributes(x)) > 1L) {
-    attributes(out) <- kept
-    dimnames(out) <- permute_colnames(dimnames(x), done$pivot)
+  # Rarely: the columns moved, and R copies the matrix.
+  if (is.unsorted(done$pivot) && !is.null(dimnames(out)[[2L]])) {
+    dimnames(out) <- permute_colnames(dimnames(out), done$pivot)
   }
   f <- list(qr = out, rank = done$rank, qraux = done$qraux, pivot = done$pivot)
   class(f) <- "qr"

@@ -48,10 +48,18 @@ gpu_solve <- function(a, b,
                       tol = if (identical(precision, "single")) 2^-23 else .Machine$double.eps,
                       device = getOption("cudafactor.device", "auto"),
                       precision = "double", ...) {
-  call <- sys.call()
   if (...length()) {
-    check_dots(substitute(list(...)), call)
+    check_dots(substitute(list(...)), sys.call())
   }
+  out <- if (missing(b)) {
+    .External(plain_solve, a, NULL, tol, device, precision)
+  } else if (is.double(b)) {
+    .External(plain_solve, a, b, tol, device, precision)
+  }
+  if (is.double(out) && is.null(dimnames(a)) && (missing(b) || is.null(dimnames(b)))) {
+    return(out)
+  }
+  call <- sys.call()
   if (is_resident(a) || (!missing(b) && is_resident(b) && !inherits(a, "gpu_lu"))) {
     return(solve_resident(a, if (!missing(b)) b, if (!missing(tol)) tol, call))
   }
@@ -69,10 +77,16 @@ gpu_solve <- function(a, b,
   check_square_system(dim(a), call)
   b <- if (missing(b)) NULL else as_right_side(b, n, call)
   nrhs <- count_right_sides(b, n)
-  out <- .External(alloc_matrix, n, nrhs)
   tol <- as_number(tol, "tol", call)
   where <- how(device, precision, call)
-  reply <- native_solve(a, n, b, nrhs, out, tol, where)
+  reply <- NULL
+  if (is.null(out)) {
+    out <- .External(alloc_matrix, n, nrhs)
+    reply <- native_solve(a, n, b, nrhs, out, tol, where)
+  } else if (is.list(out)) {
+    reply <- out[[1L]]
+    out <- out[[2L]]
+  }
   rcond <- reply$err$fields$rcond
   if (!is.null(rcond) && !is_ill_conditioned(rcond, tol, a, where, call)) {
     reply <- native_solve(a, n, b, nrhs, out, 0, where)

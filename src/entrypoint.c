@@ -8,6 +8,7 @@
 #include <Rinternals.h>
 #include <R_ext/Rdynload.h>
 #include "callback.h"
+#include "plain.h"
 #include "results.h"
 #include "settings.h"
 
@@ -22,13 +23,7 @@ static SEXP alloc_matrix(SEXP args) {
   if (!(m >= 0 && m <= INT_MAX && n >= 0 && n <= INT_MAX)) {
     Rf_error("a dimension of a matrix is missing, negative or above 2^31 - 1");
   }
-  const SEXP out = PROTECT(result_vector(REALSXP, (R_xlen_t)m * (R_xlen_t)n));
-  const SEXP dim = PROTECT(Rf_allocVector(INTSXP, 2));
-  INTEGER(dim)[0] = (int)m;
-  INTEGER(dim)[1] = (int)n;
-  Rf_setAttrib(out, R_DimSymbol, dim);
-  UNPROTECT(2);
-  return out;
+  return result_matrix((int)m, (int)n);
 }
 
 // .External(alloc_integers, length): an uninitialised integer vector.
@@ -337,6 +332,11 @@ static const R_ExternalMethodDef external_methods[] = {
     {"new_writer", (DL_FUNC)&new_writer, 0},
     {"square_orders", (DL_FUNC)&square_orders, 1},
     {"settings", (DL_FUNC)&settings_of_call, 2},
+    {"plain_product", (DL_FUNC)&plain_product, 6},
+    {"plain_chol", (DL_FUNC)&plain_chol, 3},
+    {"plain_solve", (DL_FUNC)&plain_solve, 5},
+    {"plain_lu", (DL_FUNC)&plain_lu, 3},
+    {"plain_qr", (DL_FUNC)&plain_qr, 4},
     {"take_raised", (DL_FUNC)&take_raised, 0},
     {"new_continuation", (DL_FUNC)&new_continuation, 0},
     {"resume_jump", (DL_FUNC)&resume_jump, 1},

@@ -167,6 +167,16 @@ size_t results_release(void) { return 0; }
 
 #endif
 
+SEXP result_matrix(int rows, int columns) {
+  const SEXP out = PROTECT(result_vector(REALSXP, (R_xlen_t)rows * columns));
+  const SEXP dim = PROTECT(Rf_allocVector(INTSXP, 2));
+  INTEGER(dim)[0] = rows;
+  INTEGER(dim)[1] = columns;
+  Rf_setAttrib(out, R_DimSymbol, dim);
+  UNPROTECT(2);
+  return out;
+}
+
 size_t results_kept(void) {
 #ifdef __linux__
   return bytes_kept;

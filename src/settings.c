@@ -103,6 +103,7 @@ static double chosen_devices(void) {
 // The verbs that option cudafactor.breakeven names, in the order of Verb::NAMED in cost/work.rs.
 static const char *const verbs[] = {"product", "crossprod", "chol", "lu", "qr", "solve"};
 enum { VERBS = sizeof verbs / sizeof *verbs };
+_Static_assert(SETTINGS == 8 + VERBS, "settings.h counts the settings");
 
 // The orders from which a GPU pays, NA for verbs without one. 0 where the option is not a named
 // vector of such numbers.
@@ -123,27 +124,20 @@ static int read_breakeven(SEXP value, double *orders) {
   return 1;
 }
 
-// .External(settings, device, precision): c(device, single, threads, min_flops, delay, gpu_memory,
-// devices, verbose, breakeven) as the native routines read them, or NULL when an argument or an
-// option is not what it should be; the R function says which. In C because every call needs it.
-SEXP settings_of_call(SEXP args) {
-  const SEXP device = CADR(args), precision = CADDR(args);
-  if (!is_string(device) || !is_string(precision)) return R_NilValue;
+int read_settings(SEXP device, SEXP precision, double *v) {
+  if (!is_string(device) || !is_string(precision)) return 0;
   const int number = device_number(CHAR(STRING_ELT(device, 0)));
   const char *name = CHAR(STRING_ELT(precision, 0));
   const int single = strcmp(name, "single") == 0;
-  if (number == -3 || (!single && strcmp(name, "double") != 0)) return R_NilValue;
+  if (number == -3 || (!single && strcmp(name, "double") != 0)) return 0;
   const double threads = number_option(THREADS, 0),
                min_flops = number_option(MIN_FLOPS, R_NaN);
   const double delay = progress_delay(),
                memory = number_option(GPU_MEMORY, R_PosInf),
                devices = chosen_devices(), verbose = shows_plan();
-  double orders[VERBS];
   if (threads < 0 || min_flops < 0 || delay < 0 || memory < 0 || devices < 0 || verbose < 0)
-    return R_NilValue;
-  if (!read_breakeven(option_value(BREAKEVEN), orders)) return R_NilValue;
-  const SEXP how = Rf_allocVector(REALSXP, 8 + VERBS);
-  double *v = REAL(how);
+    return 0;
+  if (!read_breakeven(option_value(BREAKEVEN), v + 8)) return 0;
   v[0] = number;
   v[1] = single;
   v[2] = threads;
@@ -152,6 +146,15 @@ SEXP settings_of_call(SEXP args) {
   v[5] = memory;
   v[6] = number == -1 ? devices : 0;
   v[7] = verbose;
-  memcpy(v + 8, orders, sizeof orders);
+  return 1;
+}
+
+// .External(settings, device, precision): the settings as a vector, or NULL when one of them is
+// not what it should be; the R function says which.
+SEXP settings_of_call(SEXP args) {
+  double v[SETTINGS];
+  if (!read_settings(CADR(args), CADDR(args), v)) return R_NilValue;
+  const SEXP how = Rf_allocVector(REALSXP, SETTINGS);
+  memcpy(REAL(how), v, sizeof v);
   return how;
 }

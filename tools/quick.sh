@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 # tests/testthat. An empty part stands for all tests of a program, and for no unit test.
 areas='
 cholesky; dense; cholesky; algo::dense::symmetry; cholesky(-batch|-operands|-solve)?
-contract; dense; contract::; base::; conditions|messages
+contract; dense; contract::; base::; conditions|messages|plain
 covariance; elementwise; covariance::; device::covariance; covariance
 cuda; cuda; ; backend::cuda; device|gpu-(factor|limits|memory)
 elementwise; elementwise; ; device::elementwise; gpu-matrix-(arith|index|sums)

@@ -21,13 +21,18 @@ fn native_chol(x: Robj, n: Robj, out: Robj, how: Robj) -> Robj {
         let n = args::size(&n)?;
         let x = args::matrix(&x, (n, n))?;
         let mut out = Out::new(&out, (n, n))?;
-        let means = how.means();
-        on_device!(&how, Work::cholesky(n), |dev, T| {
-            let x = T::borrow_host(x)?;
-            T::fill_host(out.slice(), |out| {
-                let (x, out) = (args::view(&x, (n, n)), args::view_mut(out, (n, n)));
-                cholesky_host::factor(dev, &means, x, out)
-            })
+        factor(&how, x, n, out.slice())
+    })
+}
+
+/// `out = R` with `R'R = x`, of order `n`.
+pub fn factor(how: &How, x: &[f64], n: usize, out: &mut [f64]) -> Result<()> {
+    let means = how.means();
+    on_device!(how, Work::cholesky(n), |dev, T| {
+        let x = T::borrow_host(x)?;
+        T::fill_host(out, |out| {
+            let (x, out) = (args::view(&x, (n, n)), args::view_mut(out, (n, n)));
+            cholesky_host::factor(dev, &means, x, out)
         })
     })
 }

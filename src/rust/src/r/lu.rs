@@ -33,19 +33,24 @@ fn native_lu(x: Robj, xdim: Robj, out: Robj, how: Robj) -> Robj {
         let dim = args::dims(&xdim)?;
         let x = args::matrix(&x, dim)?;
         let mut out = Out::new(&out, dim)?;
-        let (info, norm1) = on_device!(&how, Work::lu(dim), |dev, T| {
-            let x = T::borrow_host(x)?;
-            T::fill_host(out.slice(), |out| {
-                lu::factor_and_norm(dev, args::view(&x, dim), args::view_mut(out, dim))
-            })
-        })?;
-        Ok(list!(
-            ipiv = positions(&info.ipiv),
-            perm = positions(&lu::permutation(&info.ipiv, dim.0)),
-            norm1 = norm1,
-            zero = info.zero.map_or(0, |i| i as i32 + 1)
-        ))
+        factor(&how, x, dim, out.slice())
     })
+}
+
+/// `out` = L and U in one matrix; the row exchanges, the 1-norm of `x`, and the first zero pivot.
+pub fn factor(how: &How, x: &[f64], dim: (usize, usize), out: &mut [f64]) -> Result<List> {
+    let (info, norm1) = on_device!(how, Work::lu(dim), |dev, T| {
+        let x = T::borrow_host(x)?;
+        T::fill_host(out, |out| {
+            lu::factor_and_norm(dev, args::view(&x, dim), args::view_mut(out, dim))
+        })
+    })?;
+    Ok(list!(
+        ipiv = positions(&info.ipiv),
+        perm = positions(&lu::permutation(&info.ipiv, dim.0)),
+        norm1 = norm1,
+        zero = info.zero.map_or(0, |i| i as i32 + 1)
+    ))
 }
 
 /// out = a^-1 b, refused when a is singular to the tolerance
@@ -57,18 +62,30 @@ fn native_solve(a: Robj, n: Robj, b: Robj, nrhs: Robj, out: Robj, tol: Robj, how
         let a = args::matrix(&a, (n, n))?;
         let b = rhs(&b, n, nrhs)?;
         let mut out = Out::new(&out, (n, nrhs))?;
-        let means = how.means();
-        on_device!(&how, Work::solve(n, nrhs, b.is_some()), |dev, T| {
-            let a = T::borrow_host(a)?;
-            let b = b.map(T::borrow_host).transpose()?;
-            T::fill_host(out.slice(), |out| {
-                let b = match &b {
-                    Some(b) => Rhs::Given(args::view(b, (n, nrhs))),
-                    None => Rhs::Identity,
-                };
-                let out = args::view_mut(out, (n, nrhs));
-                solve_definite::solve(dev, &means, args::view(&a, (n, n)), b, tol, out)
-            })
+        solve(&how, a, b, (n, nrhs), tol, out.slice())
+    })
+}
+
+/// `out = a^-1 b` with `n` rows and `nrhs` columns, or `a^-1`.
+pub fn solve(
+    how: &How,
+    a: &[f64],
+    b: Option<&[f64]>,
+    (n, nrhs): (usize, usize),
+    tol: f64,
+    out: &mut [f64],
+) -> Result<()> {
+    let means = how.means();
+    on_device!(how, Work::solve(n, nrhs, b.is_some()), |dev, T| {
+        let a = T::borrow_host(a)?;
+        let b = b.map(T::borrow_host).transpose()?;
+        T::fill_host(out, |out| {
+            let b = match &b {
+                Some(b) => Rhs::Given(args::view(b, (n, nrhs))),
+                None => Rhs::Identity,
+            };
+            let out = args::view_mut(out, (n, nrhs));
+            solve_definite::solve(dev, &means, args::view(&a, (n, n)), b, tol, out)
         })
     })
 }

@@ -3,6 +3,7 @@
 use extendr_api::prelude::*;
 
 use crate::algo::dense::matmult;
+use crate::base::error::Result;
 use crate::base::matrix::Trans;
 use crate::base::scalar::Scalar;
 use crate::cost::work::Work;
@@ -45,13 +46,27 @@ fn native_gemm(
         }
         let (x, y) = (args::matrix(&x, xdim)?, args::matrix(&y, ydim)?);
         let mut out = Out::new(&out, (m, n))?;
-        on_device!(&how, Work::product(m, n, k), |dev, T| {
-            let (x, y) = (T::borrow_host(x)?, T::borrow_host(y)?);
-            T::fill_host(out.slice(), |out| {
-                let (x, y) = (args::view(&x, xdim), args::view(&y, ydim));
-                let out = args::view_mut(out, (m, n));
-                matmult::product(dev, (ta, x), (tb, y), how.gpu_memory, out)
-            })
+        product(&how, (ta, x, xdim), (tb, y, ydim), out.slice())
+    })
+}
+
+/// A matrix by columns with its dimensions, or its transpose.
+pub type Factor<'a> = (Trans, &'a [f64], (usize, usize));
+
+/// `out = op(x) op(y)` of matrices that conform.
+pub fn product(
+    how: &How,
+    (ta, x, xdim): Factor<'_>,
+    (tb, y, ydim): Factor<'_>,
+    out: &mut [f64],
+) -> Result<()> {
+    let ((m, k), (_, n)) = (ta.shape(xdim), tb.shape(ydim));
+    on_device!(how, Work::product(m, n, k), |dev, T| {
+        let (x, y) = (T::borrow_host(x)?, T::borrow_host(y)?);
+        T::fill_host(out, |out| {
+            let (x, y) = (args::view(&x, xdim), args::view(&y, ydim));
+            let out = args::view_mut(out, (m, n));
+            matmult::product(dev, (ta, x), (tb, y), how.gpu_memory, out)
         })
     })
 }
@@ -63,16 +78,21 @@ fn native_syrk(transposed: Robj, x: Robj, xdim: Robj, out: Robj, how: Robj) -> R
         let how = How::parse(&how)?;
         let transposed = args::trans(&transposed)?;
         let xdim = args::dims(&xdim)?;
-        let (k, n) = sums(transposed, xdim);
+        let (_, n) = sums(transposed, xdim);
         let x = args::matrix(&x, xdim)?;
         let mut out = Out::new(&out, (n, n))?;
-        on_device!(&how, Work::crossprod(n, k), |dev, T| {
-            let x = T::borrow_host(x)?;
-            T::fill_host(out.slice(), |out| {
-                let out = args::view_mut(out, (n, n));
-                let x = args::view(&x, xdim);
-                matmult::self_product(dev, transposed, x, how.gpu_memory, out)
-            })
+        crossproduct(&how, (transposed, x, xdim), out.slice())
+    })
+}
+
+/// `out = x'x` (`Trans::Yes`) or `xx'`.
+pub fn crossproduct(how: &How, (trans, x, dim): Factor<'_>, out: &mut [f64]) -> Result<()> {
+    let (k, n) = sums(trans, dim);
+    on_device!(how, Work::crossprod(n, k), |dev, T| {
+        let x = T::borrow_host(x)?;
+        T::fill_host(out, |out| {
+            let (x, out) = (args::view(&x, dim), args::view_mut(out, (n, n)));
+            matmult::self_product(dev, trans, x, how.gpu_memory, out)
         })
     })
 }

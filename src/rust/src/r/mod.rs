@@ -3,7 +3,7 @@
 //! Every function here is called from one R function of the same verb, after that function has
 //! checked shapes and types and allocated the result (`out`), which is filled in place. A
 //! failure goes back as a value, never as an R error: raising one from here
-//! would jump over Rust frames.
+//! would jump over Rust frames. `plain` is called by C (`plain.c`), without extendr.
 
 mod args;
 mod callback;
@@ -31,6 +31,7 @@ mod on_resident;
 mod operand;
 mod pcg;
 mod pcg_operands;
+mod plain;
 mod qr;
 mod qr_resident;
 mod random_walker;

@@ -2,9 +2,10 @@
 
 use std::ffi::{c_char, CString};
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::ptr::null;
+use std::ptr::{null, null_mut};
 
 use extendr_api::prelude::*;
+use extendr_api::SEXP;
 
 use crate::base;
 use crate::base::accounting::Search;
@@ -59,10 +60,13 @@ pub fn show_progress(report: Option<Report>) {
 
 /// An R value for a field of a reply.
 pub trait Answer {
+    /// Whether the answer is always R's `NULL`.
+    const IS_NULL: bool = false;
     fn answer(self) -> Robj;
 }
 
 impl Answer for () {
+    const IS_NULL: bool = true;
     fn answer(self) -> Robj {
         ().into()
     }
@@ -106,7 +110,31 @@ fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
 
 /// Runs a native routine and turns its outcome, a panic included, into a reply.
 pub fn reply<A: Answer>(routine: impl FnOnce() -> Result<A>) -> Robj {
-    reply_even_if_short(|| {
+    reply_even_if_short(with_reserve(routine))
+}
+
+/// As [`reply`], of a routine that gives memory back, or tells of it: one that needs none.
+pub fn reply_even_if_short<A: Answer>(routine: impl FnOnce() -> Result<A>) -> Robj {
+    let answer = answer(attempt(routine));
+    with_news(answer, call::take(), take_failure())
+}
+
+/// As [`reply`], for C: a null pointer if there is nothing to say. The value is not protected.
+pub fn reply_to_c<A: Answer>(routine: impl FnOnce() -> Result<A>) -> SEXP {
+    let outcome = attempt(with_reserve(routine));
+    let (plan, failed) = (call::take(), take_failure());
+    let silent = A::IS_NULL && outcome.is_ok() && plan.is_none() && failed.is_none();
+    if silent {
+        refill();
+        return null_mut();
+    }
+    // SAFETY: on R's thread; the caller protects the value before it allocates.
+    unsafe { with_news(answer(outcome), plan, failed).get() }
+}
+
+/// The routine, with the reserve of memory filled up before.
+fn with_reserve<A>(routine: impl FnOnce() -> Result<A>) -> impl FnOnce() -> Result<A> {
+    || {
         // What runs in the middle of another call may not say that memory is plenty again.
         if !is_reentrant() {
             reserve::renew().or_else(|_| {
@@ -115,32 +143,44 @@ pub fn reply<A: Answer>(routine: impl FnOnce() -> Result<A>) -> Robj {
             })?;
         }
         routine()
-    })
+    }
 }
 
-/// As [`reply`], of a routine that gives memory back, or tells of it: one that needs none.
-pub fn reply_even_if_short<A: Answer>(routine: impl FnOnce() -> Result<A>) -> Robj {
+/// Runs a routine on R's thread. A panic is an error.
+fn attempt<A>(routine: impl FnOnce() -> Result<A>) -> Result<A> {
     interrupt::install(interrupt_pending);
     base::accounting::install(collect);
-    let outcome = catch_unwind(AssertUnwindSafe(routine)).unwrap_or_else(|payload| {
+    catch_unwind(AssertUnwindSafe(routine)).unwrap_or_else(|payload| {
         reserve::check()?;
         Err(Error::Internal {
             what: panic_text(payload.as_ref()),
         })
-    });
+    })
+}
+
+fn answer<A: Answer>(outcome: Result<A>) -> Robj {
     let answer = match outcome {
         Ok(a) => a.answer(),
         Err(e) => failure(&e),
     };
-    // The next call allocates before it comes here, for its arguments.
+    refill();
+    answer
+}
+
+/// Fills the reserve up again: the next call allocates before it comes here, for its arguments.
+fn refill() {
     if !is_reentrant() {
         let _ = reserve::renew();
     }
-    let answer = match call::take() {
+}
+
+/// The reply with the plan of the call, and with what the user is to be told of a failed GPU.
+fn with_news(answer: Robj, plan: Option<CallPlan>, failed: Option<String>) -> Robj {
+    let answer = match plan {
         None => answer,
         Some(plan) => with_field(&answer, "plan", shown(&plan)),
     };
-    match take_failure() {
+    match failed {
         None => answer,
         Some(text) => with_field(&answer, "warning", text.into()),
     }

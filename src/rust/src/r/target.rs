@@ -63,7 +63,12 @@ fn threads_of(requested: usize) -> usize {
 
 impl How {
     pub fn parse(how: &Robj) -> Result<How> {
-        let [device, single, threads, min_flops, ref others @ ..] = *args::doubles(how)? else {
+        How::read(args::doubles(how)?)
+    }
+
+    /// As [`How::parse`], from the numbers themselves.
+    pub fn read(how: &[f64]) -> Result<How> {
+        let [device, single, threads, min_flops, ref others @ ..] = *how else {
             return Err(without_settings());
         };
         let [delay, gpu_memory, chosen, verbose, ref measured @ ..] = *others else {

@@ -3,8 +3,8 @@
 export CARGO_TARGET_DIR ?= $(CURDIR)/build/target
 LIBRARY = build/library
 
-.PHONY: help demo quick test test-next build install wrappers kernels docs lint vendor \
-  authors check test-gpu size bench bench-peers figures results site clean
+.PHONY: help demo quick test test-next check-kernels build install wrappers kernels docs lint \
+  vendor authors check test-gpu size bench bench-peers figures results site clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | \
@@ -33,11 +33,14 @@ wrappers: ## R/extendr-wrappers.R from the Rust library
 	DEBUG=1 R CMD INSTALL --libs-only --no-test-load -l $(LIBRARY) .
 	Rscript tools/wrappers.R $(LIBRARY)/cudafactor/libs/cudafactor.so
 
-kernels: ## src/rust/kernels/ptx from the CUDA sources; needs no GPU
+kernels: ## PTX and machine code from the CUDA sources; needs no GPU
 	python3 tools/kernels.py
 
 docs: ## NAMESPACE and man/ from the comments in R/
 	Rscript -e 'roxygen2::roxygenise(load_code = "source")'
+
+check-kernels: ## makes PTX and machine code again and compares; `make test` does so for PTX alone
+	python3 tools/kernels.py --check
 
 lint: ## formatting, imports, length of lines, and clippy for the four feature sets
 	sh tools/lint.sh

@@ -5,8 +5,8 @@
 #' reports the order from which the GPU is the fastest, and what `device = "auto"` chooses. Without
 #' a GPU it times the others.
 #'
-#' Each time is a median of several calls. A first call is not counted: it includes the seconds that
-#' the driver takes to compile a kernel on first use. An order is left out (NA) if the times so far
+#' Each time is a median of several calls. A first call is not counted: it includes the time that
+#' the driver takes to load a kernel. An order is left out (NA) if the times so far
 #' suggest that it would exceed its share of `seconds`. Ctrl-C ends the benchmark.
 #'
 #' | `what` | cudafactor | base R |

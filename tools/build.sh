@@ -1,5 +1,7 @@
 #!/bin/sh
 # Makes build/cudafactor_VERSION.tar.gz from this folder and the vendored crates.
+#   sh tools/build.sh            with the kernels' machine code, and the PTX for newer GPUs
+#   sh tools/build.sh ptx-only   without machine code, with all PTX
 
 set -e
 cd "$(dirname "$0")/.."
@@ -14,6 +16,14 @@ mkdir -p "$stage"
 tar -cf - --exclude=./build --exclude=./demo-output --exclude=./.git --exclude=./src/rust/target . |
   tar -xf - -C "$stage"
 cp build/vendor.tar.xz "$stage/src/rust/"
+kernels=$stage/src/rust/kernels
+if [ "$1" = ptx-only ]; then
+  rm -r "$kernels/cubin"
+else
+  # The library does not contain the PTX of this list.
+  older=$(sed -n '/OLDER_PTX.*= &\[$/,/^\]/s/.*"\(ptx[^"]*\)".*/\1/p' "$kernels/images.rs")
+  (cd "$kernels" && rm $older)
+fi
 
 cd build
 rm -f cudafactor_*.tar.gz

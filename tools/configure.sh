@@ -72,6 +72,8 @@ case $(uname -s) in
     ;;
   *) features=r link_flags= ;;
 esac
+# A source package may come without the kernels' machine code.
+[ -d src/rust/kernels/cubin ] || features=$features,ptx-only
 # Vectors of 512 bits: rustc knows their instructions from this release on.
 if at_least "$rustc_version" 1.89; then
   features=$features,avx512

@@ -1,36 +1,42 @@
 #!/usr/bin/env python3
-"""Compiles the kernels below src/rust/kernels to PTX with a pinned NVRTC.
+"""Compiles the kernels below src/rust/kernels to PTX with a pinned NVRTC, and the PTX to machine
+code with a pinned ptxas.
 
-    python3 tools/kernels.py            write src/rust/kernels/ptx/*.ptx.lzma and MANIFEST
-    python3 tools/kernels.py --check    fail when the committed PTX differs from the sources' PTX
+    python3 tools/kernels.py            write ptx/, cubin/ and images.rs in src/rust/kernels, and
+                                        the table of what kernels use
+    python3 tools/kernels.py --check    fail when a committed file differs from what the sources
+                                        give
+    python3 tools/kernels.py --check-ptx
+                                        the same for PTX; machine code must have the hashes of the
+                                        manifest
 
 It needs no GPU, no CUDA toolkit and no nvcc.
 
 The first line of a source names its architectures: `// arch: sm_80 sm_90`. A header that needs a
 newer GPU than sm_60 has such a line too. See `check_architectures()` for what must hold.
 
-PTX files are compressed to a tenth of their size; `xz -dc FILE` shows the text. The text depends
-on the sources and the compiler only. The manifest and --check compare the text, because versions
-of liblzma may compress it differently. A file with the right text is left unchanged.
+PTX files are compressed to a tenth of their size, machine code to a seventh; `xz -dc FILE` shows
+what is inside, which depends on the sources and the compilers only. The manifest and --check
+compare that, because versions of liblzma may compress it differently. A file with the right
+content is left unchanged.
 
-NVRTC 12.0.76 writes PTX ISA 8.0, which every driver since 525 accepts. It comes from the Python
-package index as a wheel, is checked against its hash, and is unpacked below build/.
+NVRTC 12.0.76 writes PTX ISA 8.0, which every driver since 525 accepts.
 """
 
 import ctypes
-import hashlib
 import lzma
 import multiprocessing
 import pathlib
 import re
-import subprocess
 import sys
-import zipfile
+
+import assembler
+import kernel_tables
+from wheels import sha256, unpacked
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 KERNELS = ROOT / "src" / "rust" / "kernels"
-PTX = KERNELS / "ptx"
-BUILD = ROOT / "build"
+TABLE = ROOT / "docs" / "design" / "gpu" / "resources.md"
 
 VERSION = "12.0.76"
 WHEEL = f"nvidia_cuda_nvrtc_cu12-{VERSION}-py3-none-manylinux1_x86_64.whl"
@@ -52,28 +58,12 @@ PACKING = [
 COMMON = ["--std=c++17", "--device-as-default-execution-space"]
 
 
-def sha256(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
 def compiler() -> ctypes.CDLL:
     """NVRTC from the pinned wheel, downloaded on first use."""
-    folder = BUILD / f"nvrtc-{VERSION}"
+    folder = unpacked(
+        "nvidia-cuda-nvrtc-cu12", VERSION, WHEEL, WHEEL_SHA256, f"nvrtc-{VERSION}"
+    )
     library = folder / "nvidia" / "cuda_nvrtc" / "lib" / "libnvrtc.so.12"
-    if not library.exists():
-        wheel = BUILD / WHEEL
-        if not wheel.exists():
-            BUILD.mkdir(exist_ok=True)
-            subprocess.run(
-                [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps",
-                 "--only-binary=:all:", "--platform", "manylinux1_x86_64",
-                 "--dest", str(BUILD), f"nvidia-cuda-nvrtc-cu12=={VERSION}"],
-                check=True,
-            )
-        if sha256(wheel.read_bytes()) != WHEEL_SHA256:
-            sys.exit(f"{wheel}: the hash must be {WHEEL_SHA256}; delete the file and try again")
-        with zipfile.ZipFile(wheel) as archive:
-            archive.extractall(folder)
     # NVRTC opens its builtins by bare name, so the process must have loaded them before.
     ctypes.CDLL(str(library.with_name("libnvrtc-builtins.so.12.0")), mode=ctypes.RTLD_GLOBAL)
     return ctypes.CDLL(str(library))
@@ -180,65 +170,91 @@ def by_name(suffix: str) -> dict:
     return files
 
 
-def pack(text: bytes) -> bytes:
-    return lzma.compress(text, format=lzma.FORMAT_ALONE, filters=PACKING)
-
-
-def unpack(path: pathlib.Path) -> bytes:
-    """The text in a file; nothing if the file is missing or damaged."""
+def pack(path: pathlib.Path, content: bytes) -> bytes:
     if path.suffix != ".lzma":
-        return path.read_bytes()
+        return content
+    filters = assembler.PACKING if ".cubin" in path.suffixes else PACKING
+    return lzma.compress(content, format=lzma.FORMAT_ALONE, filters=filters)
+
+
+def content(path: pathlib.Path) -> bytes:
+    """What is in a file, before compression; nothing if the file is missing or damaged."""
     try:
-        return lzma.decompress(path.read_bytes(), format=lzma.FORMAT_ALONE)
+        data = path.read_bytes()
+        if path.suffix != ".lzma":
+            return data
+        return lzma.decompress(data, format=lzma.FORMAT_ALONE)
     except (OSError, EOFError, lzma.LZMAError):
         return b""
 
 
-def build() -> dict:
-    """The name and text of every generated file, before compression."""
+def manifest(files: list, ptx: dict, cubins: dict) -> bytes:
+    lines = ["# Generated by tools/kernels.py: do not edit.",
+             f"compiler NVRTC {VERSION}",
+             "flags " + " ".join(COMMON),
+             f"assembler ptxas {assembler.VERSION}"]
+    lines += [f"source {sha256(f.read_bytes())} {f.relative_to(KERNELS).as_posix()}" for f in files]
+    lines += [f"ptx {sha256(text)} {name}" for name, text in sorted(ptx.items())]
+    lines += [f"cubin {sha256(image)} {name}" for name, image in sorted(cubins.items())]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def build(assemble: bool, check_others: bool) -> dict:
+    """The content of every generated file. Machine code and its table are those on disk unless
+    `assemble`. `check_others`: see assembler.py."""
     compiler()
     sources, headers = by_name(".cu"), by_name(".cuh")
     jobs = {}
     for source in sources.values():
-        targets = check_architectures(source, headers)
-        for target in targets:
-            suffix = ".ptx.lzma" if targets == PORTABLE else f".sm_{target}.ptx.lzma"
+        for target in check_architectures(source, headers):
             flags = [f"--gpu-architecture=compute_{target}", *COMMON]
-            jobs[source.stem + suffix] = (source, list(headers.values()), flags)
+            jobs[source.stem, target] = (source, list(headers.values()), flags)
+    out = {}
     # One process a program: names in NVRTC's output depend on the programs compiled before.
     with multiprocessing.Pool(maxtasksperchild=1) as pool:
-        out = dict(zip(jobs, pool.starmap(compile_ptx, jobs.values(), chunksize=1)))
+        texts = dict(zip(jobs, pool.starmap(compile_ptx, jobs.values(), chunksize=1)))
+        modules = {}
+        for (name, target), text in texts.items():
+            modules.setdefault(name, {})[target] = text
+        if assemble:
+            assembler.program()
+            cubins, used = assembler.images(modules, pool)
+            out[TABLE] = kernel_tables.resources(used).encode()
+            if check_others:
+                assembler.check_others(modules, pool)
+        else:
+            cubins = {path.name: content(path) for path in KERNELS.glob("cubin/*")}
+    ptx = {f"{name}.sm_{target}.ptx.lzma": text for (name, target), text in texts.items()}
+    out.update({KERNELS / "ptx" / name: text for name, text in ptx.items()})
+    out.update({KERNELS / "cubin" / name: image for name, image in cubins.items()})
     files = sorted([*sources.values(), *headers.values()])
-    lines = ["# Generated by tools/kernels.py: do not edit.",
-             f"compiler NVRTC {VERSION}",
-             "flags " + " ".join(COMMON)]
-    lines += [f"source {sha256(f.read_bytes())} {f.relative_to(KERNELS).as_posix()}" for f in files]
-    lines += [f"ptx {sha256(text)} {name}" for name, text in sorted(out.items())]
-    out["MANIFEST"] = ("\n".join(lines) + "\n").encode()
+    out[KERNELS / "MANIFEST"] = manifest(files, ptx, cubins)
+    out[KERNELS / "images.rs"] = kernel_tables.images(ptx, cubins).encode()
     return out
 
 
 def main() -> None:
-    made = build()
-    have = {f.name: unpack(f) for f in PTX.iterdir()} if PTX.is_dir() else {}
-    wrong = sorted(n for n in set(made) | set(have) if made.get(n) != have.get(n))
-    if "--check" in sys.argv[1:]:
+    check = [option for option in sys.argv[1:] if option in ("--check", "--check-ptx")]
+    made = build(assemble="--check-ptx" not in check, check_others=not check)
+    have = {*KERNELS.glob("ptx/*"), *KERNELS.glob("cubin/*")}
+    wrong = sorted(p for p in set(made) | have if p not in made or made[p] != content(p))
+    if check:
         if wrong:
-            sys.exit(
-                "the committed PTX must be what the sources compile to; these differ: "
-                + ", ".join(wrong) + "; run tools/kernels.py"
-            )
-        print("PTX is up to date")
+            names = ", ".join(str(p.relative_to(ROOT)) for p in wrong)
+            sys.exit(f"committed files must be what the sources give; these differ: {names}; "
+                     "run tools/kernels.py")
+        print("the generated code of kernels is up to date")
         return
-    PTX.mkdir(exist_ok=True)
-    for name in wrong:
-        if name not in made:
-            (PTX / name).unlink()
+    for path in wrong:
+        name = path.relative_to(ROOT)
+        if path not in made:
+            path.unlink()
             print(f"{name}: removed")
             continue
-        data = pack(made[name]) if name.endswith(".lzma") else made[name]
-        (PTX / name).write_bytes(data)
-        print(f"{name}: {len(data)} bytes for {len(made[name])}")
+        data = pack(path, made[path])
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(data)
+        print(f"{name}: {len(data)} bytes for {len(made[path])}")
 
 
 if __name__ == "__main__":

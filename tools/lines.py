@@ -26,7 +26,7 @@ FREE_FILES = {
     "*Cargo.lock": "written by cargo",
     "inst/AUTHORS": "written by tools/authors.py",
     "LICENSE*": "legal texts, and what tools/authors.py writes",
-    "src/rust/kernels/ptx/MANIFEST": "written by tools/kernels.py",
+    "src/rust/kernels/MANIFEST": "written by tools/kernels.py",
     "*.csv": "data: a row is a line",
     "tests/testthat/lp-highs.txt": "data: a problem is a line",
 }

@@ -37,7 +37,10 @@ megabytes() { awk -v bytes="$1" 'BEGIN { printf "%.2f MB", bytes / 1e6 }'; }
 cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
 commit=$(git rev-parse --short HEAD 2>/dev/null || echo unknown)
 
-kernels=$(cat src/rust/kernels/ptx/*.lzma | wc -c)
+# Without the PTX that only a package without machine code contains.
+folder=src/rust/kernels
+ptx=$(cd $folder && sed -n '/OLDER_PTX/q; s/.*"\(ptx[^"]*\)".*/\1/p' images.rs | xargs cat | wc -c)
+cubins=$(cat src/rust/kernels/cubin/*.lzma | wc -c)
 mkdir -p "$(dirname "$output")"
 cat >"$output" <<END
 # Size and installation
@@ -50,7 +53,8 @@ cat >"$output" <<END
 | processor time of that, user and system | $processor s |
 | installed package | $(megabytes "$(bytes "$library/cudafactor")") |
 | of which the shared library | $(megabytes "$(bytes "$library/cudafactor/libs/cudafactor.so")") |
-| of which the packed kernels for GPUs | $(megabytes "$kernels") |
+| of which the kernels' PTX, packed | $(megabytes "$ptx") |
+| of which the kernels' machine code, packed | $(megabytes "$cubins") |
 
 $cpu, $(nproc) cores; $(. /etc/os-release && echo "$PRETTY_NAME");
 $(R --version | sed -n '1s/ --.*//p'); $(rustc --version).

@@ -175,6 +175,10 @@ impl Buffer {
 
 /// One attempt.
 fn allocate(ctx: &Context, bytes: usize, beside: bool) -> std::result::Result<u64, CUresult> {
+    #[cfg(any(test, feature = "testing"))]
+    if ctx.allocated.load(Ordering::Relaxed) + bytes as u64 > super::belief::most_memory() {
+        return Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
+    }
     let mut ptr = 0;
     // SAFETY: the context is current; the pool, where there is one, belongs to its device.
     let code = unsafe {

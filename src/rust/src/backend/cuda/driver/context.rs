@@ -279,10 +279,12 @@ impl Context {
         Ok(f)
     }
 
-    /// Whether a family has code for this GPU.
+    /// Whether a family has code for this GPU that is worth running on it.
     pub(crate) fn has(&self, family: Family) -> bool {
-        family.driver() <= self.properties.driver
-            && family.ptx(self.properties.capability).is_some()
+        let properties = &self.properties;
+        family.driver() <= properties.driver
+            && (properties.double_on_tensor_cores() || !family.is_double_on_tensor_cores())
+            && family.is_for(properties.capability)
     }
 
     /// A family's code, loaded on the first call.

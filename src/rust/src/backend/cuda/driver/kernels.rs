@@ -7,12 +7,10 @@ use cudarc::driver::sys;
 
 use crate::base::scalar::Scalar;
 
-/// PTX that `tools/kernels.py` made and packed.
-macro_rules! packed {
-    ($name:literal) => {
-        include_bytes!(concat!("../../../../kernels/ptx/", $name, ".ptx.lzma"))
-    };
-}
+// Generated.
+#[rustfmt::skip]
+#[path = "../../../../kernels/images.rs"]
+mod images;
 
 /// A family of kernels that is loaded together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -99,84 +97,93 @@ impl Family {
         }
     }
 
-    /// The packed code for a device of that compute capability; none if the family needs a newer
-    /// one.
-    pub(crate) fn ptx(self, (major, _): (i32, i32)) -> Option<&'static [u8]> {
-        Some(match self {
-            Family::Gemm => packed!("gemm"),
-            Family::Product => match major {
-                9.. => packed!("product.sm_90"),
-                8 => packed!("product.sm_80"),
-                _ => return None,
-            },
-            Family::ProductThin => match major {
-                9.. => packed!("product_thin.sm_90"),
-                8 => packed!("product_thin.sm_80"),
-                _ => return None,
-            },
-            Family::ProductSingle => match major {
-                8.. => packed!("product_f32.sm_80"),
-                _ => return None,
-            },
-            Family::ProductVector => packed!("product_vector"),
-            Family::Triangular => packed!("triangular"),
-            Family::TriangularTiles => match major {
-                9.. => packed!("triangular_tiles.sm_90"),
-                8 => packed!("triangular_tiles.sm_80"),
-                _ => return None,
-            },
-            Family::TriangularVector => packed!("triangular_vector"),
-            Family::Cholesky => packed!("cholesky"),
-            Family::CholeskyBatch => packed!("cholesky_batch"),
-            Family::CholeskyTiles => match major {
-                9.. => packed!("cholesky_tiles.sm_90"),
-                8 => packed!("cholesky_tiles.sm_80"),
-                _ => return None,
-            },
-            Family::CholeskyUpdate => match major {
-                9.. => packed!("cholesky_update.sm_90"),
-                8 => packed!("cholesky_update.sm_80"),
-                _ => return None,
-            },
-            Family::Lu => packed!("lu"),
-            Family::LuPanel => match major {
-                9.. => packed!("lu_panel.sm_90"),
-                _ => return None,
-            },
-            Family::LuFollow => match major {
-                9.. => packed!("lu_follow.sm_90"),
-                _ => return None,
-            },
-            Family::LuPipeline => match major {
-                8.. => packed!("lu_pipeline.sm_80"),
-                _ => return None,
-            },
-            Family::Qr => packed!("qr"),
-            Family::QrPanel => packed!("qr_panel"),
-            Family::QrPipeline => match major {
-                8.. => packed!("qr_pipeline.sm_80"),
-                _ => return None,
-            },
-            Family::QrDivide => match major {
-                9.. => packed!("qr_divide.sm_90"),
-                8 => packed!("qr_divide.sm_80"),
-                _ => return None,
-            },
-            Family::QrBatch => packed!("qr_batch"),
-            Family::Pivot => packed!("pivot"),
-            Family::Norms => packed!("norms"),
-            Family::Precision => packed!("precision"),
-            Family::Elementwise => packed!("elementwise"),
-            Family::Fold => packed!("fold"),
-            Family::Movement => packed!("movement"),
-            Family::Covariance => packed!("covariance"),
-            Family::Stencil => packed!("stencil"),
-            Family::StencilCoarse => packed!("stencil_coarse"),
-            Family::Columns => packed!("columns"),
-            Family::Sparse => packed!("sparse"),
-            Family::SparseLoad => packed!("sparse_load"),
-            Family::SparseCoarse => packed!("sparse_coarse"),
-        })
+    /// Whether it uses tensor cores in double precision.
+    pub(crate) fn is_double_on_tensor_cores(self) -> bool {
+        matches!(
+            self,
+            Family::Product
+                | Family::ProductThin
+                | Family::TriangularTiles
+                | Family::CholeskyTiles
+                | Family::CholeskyUpdate
+                | Family::LuPanel
+                | Family::LuFollow
+                | Family::QrDivide
+        )
+    }
+
+    /// The name of its source without the ending.
+    fn stem(self) -> &'static str {
+        match self {
+            Family::Gemm => "gemm",
+            Family::Product => "product",
+            Family::ProductThin => "product_thin",
+            Family::ProductSingle => "product_f32",
+            Family::ProductVector => "product_vector",
+            Family::Triangular => "triangular",
+            Family::TriangularTiles => "triangular_tiles",
+            Family::TriangularVector => "triangular_vector",
+            Family::Cholesky => "cholesky",
+            Family::CholeskyBatch => "cholesky_batch",
+            Family::CholeskyTiles => "cholesky_tiles",
+            Family::CholeskyUpdate => "cholesky_update",
+            Family::Lu => "lu",
+            Family::LuPanel => "lu_panel",
+            Family::LuFollow => "lu_follow",
+            Family::LuPipeline => "lu_pipeline",
+            Family::Qr => "qr",
+            Family::QrPanel => "qr_panel",
+            Family::QrPipeline => "qr_pipeline",
+            Family::QrDivide => "qr_divide",
+            Family::QrBatch => "qr_batch",
+            Family::Pivot => "pivot",
+            Family::Norms => "norms",
+            Family::Precision => "precision",
+            Family::Elementwise => "elementwise",
+            Family::Fold => "fold",
+            Family::Movement => "movement",
+            Family::Covariance => "covariance",
+            Family::Stencil => "stencil",
+            Family::StencilCoarse => "stencil_coarse",
+            Family::Columns => "columns",
+            Family::Sparse => "sparse",
+            Family::SparseLoad => "sparse_load",
+            Family::SparseCoarse => "sparse_coarse",
+        }
+    }
+
+    /// Whether the library has code for a device of that compute capability.
+    pub(crate) fn is_for(self, capability: (i32, i32)) -> bool {
+        self.machine_code(capability).is_some() || self.ptx(capability).is_some()
+    }
+
+    /// The packed PTX for a device of that compute capability, and the architecture it is for; none
+    /// if the family needs a newer device.
+    pub(crate) fn ptx(self, (major, minor): (i32, i32)) -> Option<(&'static [u8], i32)> {
+        let for_device = |(stem, arch, _): &&(&str, i32, &[u8])| {
+            *stem == self.stem() && *arch <= 10 * major + minor
+        };
+        let all = images::PTX.iter().chain(images::OLDER_PTX);
+        let newest = all.filter(for_device).max_by_key(|i| i.1)?;
+        Some((newest.2, newest.1))
+    }
+
+    /// The packed machine code for a device of that compute capability, and the architecture it is
+    /// for; none if the library has no machine code for such a device.
+    pub(crate) fn machine_code(self, (major, minor): (i32, i32)) -> Option<(&'static [u8], i32)> {
+        // The file that has an architecture's code, and the architecture.
+        let (file, arch) = match (major, minor) {
+            (7, 5..) => (75, 75),
+            (8, _) => (80, 80),
+            (9, _) => (90, 90),
+            (10, _) => (90, 100),
+            (12, _) => (120, 120),
+            _ => return None,
+        };
+        let found = images::CUBINS
+            .iter()
+            .find(|i| i.0 == self.stem() && i.1 == file)?;
+        Some((found.2, arch))
     }
 }
 

@@ -3,8 +3,11 @@
 //! It imports `base` alone. Start with [`context`]; [`kernels`] lists the families, [`launch`]
 //! starts them, [`probe`] says whether there is a GPU.
 
+#[cfg(any(test, feature = "testing"))]
+pub(super) mod belief;
 pub(super) mod buffer;
 pub(super) mod chunks;
+pub(super) mod code;
 pub(super) mod context;
 pub(super) mod guards;
 pub(super) mod kernels;

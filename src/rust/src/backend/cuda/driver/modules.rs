@@ -1,20 +1,19 @@
 //! Loads the code of the kernels onto the GPU.
 //!
-//! The library contains packed PTX. A family is unpacked at first use, and the driver compiles it
-//! for the GPU. The parameters of a kernel are read from its PTX, so that a launch with other
-//! arguments is an error.
+//! The library contains machine code for the usual GPUs, and PTX for all, both packed. A family is
+//! unpacked at first use. Machine code is loaded in milliseconds; PTX the driver compiles first.
+//! The parameters of a kernel are known from its PTX, so that a launch with other arguments is an
+//! error.
 
-use std::collections::HashMap;
 use std::ffi::CString;
-use std::io::Read;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::OnceLock;
 
-use cudarc::driver::sys;
-use lzma_rust2::LzmaReader;
+use cudarc::driver::sys::{self, CUresult};
 
+use super::code::{damaged, parameters, unpack, unpack_code, Parameters};
 use super::context::{check, Context};
-use super::kernels::{Family, Kernel, LoadedKernel, ParameterKind};
+use super::kernels::{Family, Kernel, LoadedKernel};
 use crate::base::error::{Error, Result};
 use crate::base::reserve;
 
@@ -22,7 +21,9 @@ use crate::base::reserve;
 #[derive(Debug)]
 pub(crate) struct Module {
     handle: sys::CUmodule,
-    parameters: HashMap<String, Vec<ParameterKind>>,
+    parameters: Parameters,
+    /// Whether the driver compiled it.
+    pub compiled: bool,
 }
 
 // SAFETY: a module handle is valid on any thread while the module, which is never unloaded, lives.
@@ -37,72 +38,82 @@ const SHARED_ALWAYS: usize = 48 << 10;
 /// process.
 const COMPILER: usize = 256 << 20;
 
-/// Unpacks the PTX text that `tools/kernels.py` packed.
-pub(crate) fn unpack(packed: &[u8]) -> Result<String> {
-    let failed = |e: std::io::Error| Error::Internal {
-        what: format!("kernel text does not unpack: {e}"),
-    };
-    let mut text = String::new();
-    LzmaReader::new_mem_limit(packed, u32::MAX, None)
-        .and_then(|mut reader| reader.read_to_string(&mut text))
-        .map_err(failed)?;
-    Ok(text)
-}
-
-/// The kinds of the parameters of every kernel in PTX text. A kernel with a parameter of another
-/// kind is left out.
-pub(crate) fn parameters(ptx: &str) -> HashMap<String, Vec<ParameterKind>> {
-    let entry = |text: &str| {
-        let (name, rest) = text.split_once('(')?;
-        let (list, _) = rest.split_once(')')?;
-        let kinds = list.lines().filter(|l| l.contains(".param")).map(kind);
-        Some((name.to_string(), kinds.collect::<Option<_>>()?))
-    };
-    ptx.split(".entry ").skip(1).filter_map(entry).collect()
-}
-
-fn kind(parameter: &str) -> Option<ParameterKind> {
-    [
-        (".u64", ParameterKind::Long),
-        (".u32", ParameterKind::Int),
-        (".f64", ParameterKind::Double),
-        (".f32", ParameterKind::Float),
-    ]
-    .into_iter()
-    .find_map(|(name, kind)| parameter.contains(name).then_some(kind))
+/// Codes of a driver that does not take machine code for this GPU.
+fn is_refused(code: CUresult) -> bool {
+    matches!(
+        code,
+        CUresult::CUDA_ERROR_INVALID_IMAGE
+            | CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU
+            | CUresult::CUDA_ERROR_INVALID_SOURCE
+    )
 }
 
 impl Context {
-    /// Loads a family's module. The driver caches the compiled code.
+    /// Loads a family's module: machine code, or PTX where the library has no machine code for this
+    /// GPU or the driver refuses it. The driver caches what it compiles.
     ///
     /// Errors: [`Error::HostMemory`] if the compiler has too little memory;
     /// [`Error::DeviceUnavailable`] if the module does not load.
     pub(super) fn load_family(&self, family: Family) -> Result<Module> {
+        if let Some((packed, arch)) = family.machine_code(self.properties.capability) {
+            let (code, parameters) = unpack_code(packed, arch)?;
+            match self.load_image(&code) {
+                Ok(handle) => {
+                    return Ok(Module {
+                        handle,
+                        parameters,
+                        compiled: false,
+                    })
+                }
+                Err(code) if is_refused(code) => {}
+                Err(code) => return Err(self.not_loaded(code)),
+            }
+        }
         if !reserve::is_free(COMPILER) {
             return Err(Error::HostMemory {
                 needed: COMPILER as u64,
             });
         }
         let packed = family.ptx(self.properties.capability);
-        let text = unpack(packed.ok_or_else(|| Error::Internal {
+        let (packed, _) = packed.ok_or_else(|| Error::Internal {
             what: format!("kernels {family:?} are not for this GPU"),
-        })?)?;
-        let parameters = parameters(&text);
-        let text = CString::new(text).map_err(|_| Error::Internal {
-            what: "kernel text with a null byte".to_string(),
         })?;
+        let text = unpack(packed)?;
+        let parameters = parameters(&text);
+        let text = CString::new(text).map_err(damaged)?;
+        let handle = self
+            .load_image(text.as_bytes_with_nul())
+            .map_err(|code| self.not_loaded(code))?;
+        Ok(Module {
+            handle,
+            parameters,
+            compiled: true,
+        })
+    }
+
+    /// Loads machine code, or PTX text that ends with a null byte. The context must be current.
+    fn load_image(&self, image: &[u8]) -> std::result::Result<sys::CUmodule, CUresult> {
         let mut handle = std::ptr::null_mut();
-        // SAFETY: the image is null-terminated PTX text that outlives the call.
-        let code = unsafe { sys::cuModuleLoadData(&mut handle, text.as_ptr().cast()) };
-        self.check(code, "cuModuleLoadData")
-            .map_err(|e| match self.usable() {
-                Ok(()) => Error::DeviceUnavailable {
-                    reason: format!("the kernels do not load on GPU {}: {e}", self.ordinal),
-                },
-                // The GPU has failed, perhaps in an earlier launch.
-                Err(_) => e,
-            })?;
-        Ok(Module { handle, parameters })
+        // SAFETY: the image is an ELF file from our assembler or null-terminated text, and outlives
+        // the call.
+        match unsafe { sys::cuModuleLoadData(&mut handle, image.as_ptr().cast()) } {
+            CUresult::CUDA_SUCCESS => Ok(handle),
+            code => Err(code),
+        }
+    }
+
+    fn not_loaded(&self, code: CUresult) -> Error {
+        let e = match self.check(code, "cuModuleLoadData") {
+            Ok(()) => damaged("the driver reports no error"),
+            Err(e) => e,
+        };
+        match self.usable() {
+            Ok(()) => Error::DeviceUnavailable {
+                reason: format!("the kernels do not load on GPU {}: {e}", self.ordinal),
+            },
+            // The GPU has failed, perhaps in an earlier launch.
+            Err(_) => e,
+        }
     }
 
     /// Finds a kernel in its loaded module.
@@ -129,54 +140,5 @@ impl Context {
             large_clusters: AtomicBool::new(false),
             resident: OnceLock::new(),
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// On every kind of GPU, each family for it unpacks to code for that GPU in which every kernel
-    /// can be started.
-    #[test]
-    fn every_family_unpacks() {
-        for (major, minor) in [(6, 0), (7, 5), (8, 0), (8, 9), (9, 0), (12, 0)] {
-            for family in Family::ALL {
-                let Some(packed) = family.ptx((major, minor)) else {
-                    let clusters = [Family::LuPanel, Family::LuFollow].contains(&family);
-                    let oldest = if clusters { 9 } else { 8 };
-                    assert!(major < oldest, "{family:?}");
-                    continue;
-                };
-                let text = unpack(packed).unwrap();
-                let target = text.split(".target sm_").nth(1).unwrap();
-                let target: i32 = target.lines().next().unwrap().parse().unwrap();
-                assert!(target <= 10 * major + minor, "{family:?}");
-                let entries = text.matches(".entry ").count();
-                assert!(entries > 0, "{family:?}");
-                assert_eq!(parameters(&text).len(), entries, "{family:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn parameters_are_read_in_order() {
-        let ptx =
-            ".visible .entry first(\n\t.param .u64 a,\n\t.param .f32 b\n)\n{ ld.param.u32 x; }\n\
-            .visible .entry second(\n\n)\n{}\n.visible .entry third(\n\t.param .b8 c[4]\n)\n{}\n";
-        let found = parameters(ptx);
-        assert_eq!(
-            found.get("first"),
-            Some(&vec![ParameterKind::Long, ParameterKind::Float])
-        );
-        assert_eq!(found.get("second"), Some(&vec![]));
-        assert_eq!(found.get("third"), None);
-    }
-
-    #[test]
-    fn what_is_cut_short_does_not_unpack() {
-        let packed = Family::Norms.ptx((6, 0)).unwrap();
-        assert!(unpack(&packed[..packed.len() / 2]).is_err());
-        assert!(unpack(&[]).is_err());
     }
 }

@@ -3,7 +3,7 @@
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use cudarc::driver::sys::{self, CUdevice_attribute, CUresult};
+use cudarc::driver::sys::{self, CUresult};
 
 use super::context::{check, error_name, Context};
 use super::kernels::Family;
@@ -119,27 +119,18 @@ pub fn info() -> Vec<GpuInfo> {
 }
 
 fn describe(ordinal: usize) -> Result<GpuInfo> {
-    let (name, total) = name_and_memory(ordinal)?;
-    let major = attribute(
-        ordinal,
-        CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
-    )?;
-    let minor = attribute(
-        ordinal,
-        CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
-    )?;
-    let count = attribute(
-        ordinal,
-        CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
-    )?;
+    let name = name(ordinal)?;
+    let ctx = Context::open(ordinal)?;
+    let (free, total) = ctx.memory()?;
+    let (major, minor) = ctx.properties.capability;
     Ok(GpuInfo {
         ordinal,
         name,
         compute_capability: format!("{major}.{minor}"),
         memory_total: total,
-        memory_free: Context::open(ordinal)?.memory()?.0,
+        memory_free: free,
         driver: driver_text()?,
-        multiprocessors: usize::try_from(count).unwrap_or(0),
+        multiprocessors: ctx.properties.multiprocessors,
     })
 }
 
@@ -153,21 +144,8 @@ fn driver_text() -> Result<String> {
     })
 }
 
-fn attribute(ordinal: usize, which: CUdevice_attribute) -> Result<i32> {
-    let (mut device, mut value) = (0, 0);
-    // SAFETY: the driver is initialised; out-parameters are valid.
-    unsafe {
-        check(sys::cuDeviceGet(&mut device, ordinal as i32), "cuDeviceGet")?;
-        check(
-            sys::cuDeviceGetAttribute(&mut value, which, device),
-            "cuDeviceGetAttribute",
-        )?;
-    }
-    Ok(value)
-}
-
-fn name_and_memory(ordinal: usize) -> Result<(String, u64)> {
-    let (mut device, mut total) = (0, 0);
+fn name(ordinal: usize) -> Result<String> {
+    let mut device = 0;
     let mut name = [0u8; 256];
     // SAFETY: the driver is initialised; out-parameters are valid and the name's length is passed.
     unsafe {
@@ -176,13 +154,9 @@ fn name_and_memory(ordinal: usize) -> Result<(String, u64)> {
             sys::cuDeviceGetName(name.as_mut_ptr().cast(), name.len() as i32, device),
             "cuDeviceGetName",
         )?;
-        check(
-            sys::cuDeviceTotalMem_v2(&mut total, device),
-            "cuDeviceTotalMem",
-        )?;
     }
     let text = name.split(|b| *b == 0).next().unwrap_or_default();
-    Ok((String::from_utf8_lossy(text).into_owned(), total as u64))
+    Ok(String::from_utf8_lossy(text).into_owned())
 }
 
 /// Checks every step from this process to a GPU that computes, in order, and stops at the first one
@@ -279,15 +253,19 @@ fn probe_device(ordinal: usize, steps: &mut Vec<ProbeStep>) {
         return;
     }
     let loaded = Context::open(ordinal).and_then(|c| {
-        let mut families = Family::ALL.iter().filter(|f| c.has(**f));
-        families.try_for_each(|f| c.module(*f).map(drop))
+        let families = Family::ALL.iter().filter(|f| c.has(**f));
+        let compiled = families.map(|f| c.module(*f).map(|m| m.compiled));
+        compiled.collect::<Result<Vec<bool>>>()
     });
     add(
         steps,
         &format!("kernels on GPU {ordinal}"),
         loaded.is_ok(),
         match &loaded {
-            Ok(()) => "load".to_string(),
+            Ok(compiled) if compiled.contains(&true) => {
+                "load; the driver compiles them for this GPU at first use".to_string()
+            }
+            Ok(_) => "load".to_string(),
             Err(e) => e.to_string(),
         },
         "a GPU of compute capability 6.0 or newer is needed, and the driver's PTX compiler \

@@ -40,7 +40,7 @@ impl Properties {
             "cuDriverGetVersion",
         )?;
         let count = |which| Ok(usize::try_from(ask(which)?).unwrap_or(0));
-        Ok(Properties {
+        let properties = Properties {
             multiprocessors: count(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
             capability: (
                 ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
@@ -51,14 +51,32 @@ impl Properties {
             clock: 1e3 * f64::from(ask(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?),
             shared: count(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
             cooperative: ask(Attribute::CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH)? != 0,
-        })
+        };
+        #[cfg(any(test, feature = "testing"))]
+        let properties = match super::belief::belief() {
+            Some(belief) => Properties {
+                capability: belief.capability,
+                multiprocessors: properties.multiprocessors.min(belief.multiprocessors),
+                shared: properties.shared.min(belief.shared),
+                ..properties
+            },
+            None => properties,
+        };
+        Ok(properties)
     }
 
     /// Whether products in double precision, on the tensor cores, are about as fast as those in
-    /// single precision, so that it pays to compute in double. Other GPUs with such tensor cores
-    /// (8.6, 8.9, 10.3, 12.0) have double precision at a 64th of the rate, or for show.
+    /// single precision, so that it pays to compute in double. Other GPUs of these generations
+    /// (8.6, 8.9, 10.3, 12.0) have double precision at a 64th of the rate, and the instructions of
+    /// the tensor cores for it in microcode or not at all.
     pub(crate) fn double_keeps_up(&self) -> bool {
         matches!(self.capability, (8, 0) | (9, 0) | (10, 0))
+    }
+
+    /// Whether kernels for double precision on tensor cores are for this GPU. One that is newer
+    /// than this library is taken to have such tensor cores.
+    pub(crate) fn double_on_tensor_cores(&self) -> bool {
+        self.double_keeps_up() || self.capability.0 > 12
     }
 
     /// Operations in double precision per second on the tensor cores of one multiprocessor, at

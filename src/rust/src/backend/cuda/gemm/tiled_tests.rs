@@ -2,8 +2,8 @@
 //! wrong or missing term is found.
 
 use crate::backend::cuda::driver::buffer::Buffer;
+use crate::backend::cuda::driver::code::{parameters, unpack};
 use crate::backend::cuda::driver::kernels::ParameterKind;
-use crate::backend::cuda::driver::modules::{parameters, unpack};
 use crate::backend::cuda::gemm::tiled::*;
 use crate::backend::cuda::matrix::views::Matrix;
 use crate::base::matrix::Part;
@@ -322,7 +322,7 @@ fn kernels_are_there<T: Scalar>(number: ParameterKind) {
                     continue;
                 };
                 for capability in [(8, 0), (8, 9), (9, 0), (12, 0)] {
-                    let ptx = unpack(kernel.family.ptx(capability).unwrap()).unwrap();
+                    let ptx = unpack(kernel.family.ptx(capability).unwrap().0).unwrap();
                     let name = format!("{}_{}", kernel.name, T::SUFFIX);
                     let kinds = &parameters(&ptx)[&name];
                     assert_eq!(kinds.iter().filter(|k| **k == number).count(), 2, "{name}");

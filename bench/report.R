@@ -36,7 +36,7 @@ subjects <- list(
     "agreement-gpu", "cholesky-deviation-gpu", "interrupt", "interrupt-cpu", "memory-limits",
     "memory-limits-auto"
   ),
-  "The package" = c("gpu-suite", "size", "libraries")
+  "The package" = c("calls-cpu", "gpu-suite", "size", "libraries")
 )
 
 # Lines of Markdown of at most 100 characters, tables and headings aside. A paragraph ends at an

@@ -57,7 +57,8 @@ test_that("operands that are not plain go the other way", {
   by_c <- function(routine, ...) do.call(".External", c(list(routine, ...), settings))
   ns <- asNamespace("cudafactor")
   d <- diag(2)
-  for (x in list(matrix(1:4, 2), 1, NULL, "text", list(1), array(1, 1), structure(d, class = "odd"))) {
+  odd <- structure(d, class = "odd")
+  for (x in list(matrix(1:4, 2), 1, NULL, "text", list(1), array(1, 1), odd)) {
     expect_null(by_c(ns$plain_product, FALSE, FALSE, x, d))
     expect_null(by_c(ns$plain_chol, x))
     expect_null(by_c(ns$plain_solve, x, d, 0))

@@ -99,9 +99,10 @@
 #'   the CPU threads, and the GPU's multiprocessors, clock and speed in double precision.
 #' * Calls of fewer than 1e7 operations stay on the CPU and do not open the driver. So do calls for
 #'   which no known GPU would be faster.
-#' * The model leaves out start-up: opening the driver takes a fraction of a second. On a GPU for
-#'   which the package has no machine code, the first use of a kernel on a machine takes seconds, in
-#'   which the driver compiles it.
+#' * The model leaves out start-up: opening the driver takes a fraction of a second. The package has
+#'   machine code for GPUs of compute capability 7.5 to 10.3 and 12. On others the first use of a
+#'   kernel takes seconds, in which the driver compiles it. The result is kept in
+#'   `tools::R_user_dir("cudafactor", "cache")`. [gpu_sitrep()] compiles all kernels at once.
 #' * `cudafactor.breakeven` replaces the orders from which the model takes the GPU, for other shapes
 #'   too. `cudafactor.min_flops` replaces the model, these orders and the bound of 1e7 operations.
 #' * Functions compute with a [gpu_matrix] on its device, whatever `device` says.

@@ -1,7 +1,8 @@
 #' What this machine offers
 #'
 #' `gpu_available()` tells if a GPU can be used, and `gpu_info()` lists the GPUs. `gpu_sitrep()`
-#' shows every step from the driver to a working GPU, with a remedy if one fails.
+#' shows every step from the driver to a working GPU, with a remedy if one fails. It loads every
+#' kernel.
 #' `gpu_last_device()` tells where the last computation of this session ran.
 #'
 #' Only these functions, [gpu_mem()] and related ones, and computations on a GPU open the driver. If

@@ -1,6 +1,6 @@
-//! A GPU that tests pretend to have: the library then takes the kernels and the limits that it takes
-//! on such a GPU. Portable PTX runs in place of that GPU's machine code. Not in the library that
-//! users install.
+//! A GPU that tests pretend to have: the library then takes the kernels and the limits that it
+//! takes on such a GPU. Portable PTX runs in place of that GPU's machine code. It is not in the
+//! library that users install.
 //!
 //! `CUDAFACTOR_BELIEVE` names the compute capability, and if wanted the number of multiprocessors
 //! and the GiB of memory: `8.6` or `8.6,16,6`. Nothing becomes larger than it is.

@@ -38,7 +38,7 @@ pub(super) fn unpack_code(packed: &[u8], arch: i32) -> Result<(Vec<u8>, Paramete
 }
 
 /// As [`unpack_code`], for a file that is unpacked already.
-fn read_code(mut reader: impl BufRead, arch: i32) -> Result<(Vec<u8>, Parameters)> {
+pub(super) fn read_code(mut reader: impl BufRead, arch: i32) -> Result<(Vec<u8>, Parameters)> {
     let wanted = format!("sm_{arch}");
     let (mut before, mut length) = (0, None);
     let mut parameters = Parameters::new();
@@ -49,7 +49,7 @@ fn read_code(mut reader: impl BufRead, arch: i32) -> Result<(Vec<u8>, Parameters
         match words[..] {
             [] => break,
             ["kernel", name, ref kinds @ ..] => {
-                let kinds = kinds.concat().chars().map(letter).collect::<Option<_>>();
+                let kinds = kinds.concat().chars().map(kind_of).collect::<Option<_>>();
                 let kinds = kinds.ok_or_else(|| damaged("unknown kind of parameter"))?;
                 parameters.insert(name.to_string(), kinds);
             }
@@ -77,8 +77,27 @@ fn read_code(mut reader: impl BufRead, arch: i32) -> Result<(Vec<u8>, Parameters
     Ok((code, parameters))
 }
 
-fn letter(kind: char) -> Option<ParameterKind> {
+/// The text with which such a file begins, for the machine code of one architecture.
+pub(super) fn heading(arch: i32, bytes: usize, parameters: &Parameters) -> String {
+    let mut lines = vec![format!("sm_{arch} {bytes}")];
+    for (name, kinds) in parameters {
+        let kinds: String = kinds.iter().copied().map(sign).collect();
+        lines.push(format!("kernel {name} {kinds}"));
+    }
+    lines.join("\n") + "\n\n"
+}
+
+fn sign(kind: ParameterKind) -> char {
     match kind {
+        ParameterKind::Long => 'l',
+        ParameterKind::Int => 'i',
+        ParameterKind::Double => 'd',
+        ParameterKind::Float => 'f',
+    }
+}
+
+fn kind_of(sign: char) -> Option<ParameterKind> {
+    match sign {
         'l' => Some(ParameterKind::Long),
         'i' => Some(ParameterKind::Int),
         'd' => Some(ParameterKind::Double),

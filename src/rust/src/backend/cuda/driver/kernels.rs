@@ -113,7 +113,7 @@ impl Family {
     }
 
     /// The name of its source without the ending.
-    fn stem(self) -> &'static str {
+    pub(super) fn stem(self) -> &'static str {
         match self {
             Family::Gemm => "gemm",
             Family::Product => "product",

@@ -1,7 +1,8 @@
 //! Loads the code of the kernels onto the GPU.
 //!
 //! The library contains machine code for the usual GPUs, and PTX for all, both packed. A family is
-//! unpacked at first use. Machine code is loaded in milliseconds; PTX the driver compiles first.
+//! unpacked at first use. Machine code is loaded in milliseconds. What the driver compiles from PTX
+//! is kept in a file for later sessions.
 //! The parameters of a kernel are known from its PTX, so that a launch with other arguments is an
 //! error.
 
@@ -13,7 +14,9 @@ use cudarc::driver::sys::{self, CUresult};
 
 use super::code::{damaged, parameters, unpack, unpack_code, Parameters};
 use super::context::{check, Context};
+use super::kept::Place;
 use super::kernels::{Family, Kernel, LoadedKernel};
+use super::version::driver_text;
 use crate::base::error::{Error, Result};
 use crate::base::reserve;
 
@@ -22,8 +25,18 @@ use crate::base::reserve;
 pub(crate) struct Module {
     handle: sys::CUmodule,
     parameters: Parameters,
-    /// Whether the driver compiled it.
+    /// Whether the driver compiled it in this session.
     pub compiled: bool,
+}
+
+impl Module {
+    fn new(handle: sys::CUmodule, parameters: Parameters, compiled: bool) -> Module {
+        Module {
+            handle,
+            parameters,
+            compiled,
+        }
+    }
 }
 
 // SAFETY: a module handle is valid on any thread while the module, which is never unloaded, lives.
@@ -49,8 +62,8 @@ fn is_refused(code: CUresult) -> bool {
 }
 
 impl Context {
-    /// Loads a family's module: machine code, or PTX where the library has no machine code for this
-    /// GPU or the driver refuses it. The driver caches what it compiles.
+    /// Loads a family's module: machine code of the library, or else what the driver compiles from
+    /// PTX now or has compiled in an earlier session.
     ///
     /// Errors: [`Error::HostMemory`] if the compiler has too little memory;
     /// [`Error::DeviceUnavailable`] if the module does not load.
@@ -58,15 +71,21 @@ impl Context {
         if let Some((packed, arch)) = family.machine_code(self.properties.capability) {
             let (code, parameters) = unpack_code(packed, arch)?;
             match self.load_image(&code) {
-                Ok(handle) => {
-                    return Ok(Module {
-                        handle,
-                        parameters,
-                        compiled: false,
-                    })
-                }
+                Ok(handle) => return Ok(Module::new(handle, parameters, false)),
                 Err(code) if is_refused(code) => {}
                 Err(code) => return Err(self.not_loaded(code)),
+            }
+        }
+        let packed = family.ptx(self.properties.capability);
+        let (packed, _) = packed.ok_or_else(|| Error::Internal {
+            what: format!("kernels {family:?} are not for this GPU"),
+        })?;
+        let (major, minor) = self.properties.capability;
+        let arch = 10 * major + minor;
+        let place = self.place_of(family, packed, arch);
+        if let Some((code, parameters)) = place.as_ref().and_then(|p| p.read(arch)) {
+            if let Ok(handle) = self.load_image(&code) {
+                return Ok(Module::new(handle, parameters, false));
             }
         }
         if !reserve::is_free(COMPILER) {
@@ -74,21 +93,67 @@ impl Context {
                 needed: COMPILER as u64,
             });
         }
-        let packed = family.ptx(self.properties.capability);
-        let (packed, _) = packed.ok_or_else(|| Error::Internal {
-            what: format!("kernels {family:?} are not for this GPU"),
-        })?;
         let text = unpack(packed)?;
         let parameters = parameters(&text);
         let text = CString::new(text).map_err(damaged)?;
-        let handle = self
-            .load_image(text.as_bytes_with_nul())
-            .map_err(|code| self.not_loaded(code))?;
-        Ok(Module {
-            handle,
-            parameters,
-            compiled: true,
-        })
+        let handle = match self.compile(text.as_bytes_with_nul()) {
+            Ok(code) => {
+                let loaded = self.load_image(&code);
+                if let (Ok(_), Some(place)) = (&loaded, place) {
+                    place.write(arch, &code, &parameters);
+                }
+                loaded
+            }
+            // The driver's loader compiles, too.
+            Err(_) => self.load_image(text.as_bytes_with_nul()),
+        };
+        let handle = handle.map_err(|code| self.not_loaded(code))?;
+        Ok(Module::new(handle, parameters, true))
+    }
+
+    /// Where the machine code that the driver compiles for this GPU is kept.
+    fn place_of(&self, family: Family, ptx: &[u8], arch: i32) -> Option<Place> {
+        // The driver compiles for the real GPU, and not for one that a test pretends to have.
+        #[cfg(any(test, feature = "testing"))]
+        if super::belief::belief().is_some() {
+            return None;
+        }
+        Place::of(family.stem(), ptx, arch, &driver_text())
+    }
+
+    /// Compiles PTX text that ends with a null byte. The context must be current.
+    fn compile(&self, text: &[u8]) -> std::result::Result<Vec<u8>, CUresult> {
+        let ok = |code| match code {
+            CUresult::CUDA_SUCCESS => Ok(()),
+            code => Err(code),
+        };
+        let none = std::ptr::null_mut::<sys::CUjit_option>();
+        let (mut state, mut code, mut bytes) = (std::ptr::null_mut(), std::ptr::null_mut(), 0);
+        // SAFETY: no options are passed; the text outlives the call that reads it; the driver's
+        // copy of the machine code is copied before the state that owns it is destroyed.
+        unsafe {
+            ok(sys::cuLinkCreate_v2(
+                0,
+                none,
+                std::ptr::null_mut(),
+                &mut state,
+            ))?;
+            let added = ok(sys::cuLinkAddData_v2(
+                state,
+                sys::CUjitInputType::CU_JIT_INPUT_PTX,
+                text.as_ptr().cast_mut().cast(),
+                text.len(),
+                c"kernels".as_ptr(),
+                0,
+                none,
+                std::ptr::null_mut(),
+            ));
+            let made = added
+                .and_then(|()| ok(sys::cuLinkComplete(state, &mut code, &mut bytes)))
+                .map(|()| std::slice::from_raw_parts(code.cast::<u8>(), bytes).to_vec());
+            let _ = sys::cuLinkDestroy(state);
+            made
+        }
     }
 
     /// Loads machine code, or PTX text that ends with a null byte. The context must be current.

@@ -7,6 +7,7 @@ use cudarc::driver::sys::{self, CUresult};
 
 use super::context::{check, error_name, Context};
 use super::kernels::Family;
+use super::version::{dotted, driver_text, driver_version};
 use crate::base::error::{Error, Result};
 use crate::device::report::{GpuInfo, ProbeStep};
 
@@ -57,7 +58,7 @@ fn start(started: &mut Option<u32>) -> Result<()> {
             "no NVIDIA driver is installed (libcuda cannot be loaded)",
         ));
     }
-    let version = driver_version()?;
+    let version = driver_version();
     if version < OLDEST_DRIVER {
         return Err(unavailable(format!(
             "the NVIDIA driver is too old: it supports CUDA {}, and 12.0 (driver 525) is needed",
@@ -74,21 +75,6 @@ fn start(started: &mut Option<u32>) -> Result<()> {
     }
     *started = Some(std::process::id());
     Ok(())
-}
-
-/// The newest CUDA version the driver supports, 1000 * major + 10 * minor.
-fn driver_version() -> Result<i32> {
-    let mut version = 0;
-    // SAFETY: the library is present; the out-parameter is valid. Works before cuInit.
-    check(
-        unsafe { sys::cuDriverGetVersion(&mut version) },
-        "cuDriverGetVersion",
-    )?;
-    Ok(version)
-}
-
-fn dotted(version: i32) -> String {
-    format!("{}.{}", version / 1000, version % 1000 / 10)
 }
 
 /// Number of devices that the started driver shows.
@@ -129,18 +115,8 @@ fn describe(ordinal: usize) -> Result<GpuInfo> {
         compute_capability: format!("{major}.{minor}"),
         memory_total: total,
         memory_free: free,
-        driver: driver_text()?,
+        driver: driver_text(),
         multiprocessors: ctx.properties.multiprocessors,
-    })
-}
-
-/// The version of the kernel module, if the system reports it, and of CUDA.
-fn driver_text() -> Result<String> {
-    let cuda = dotted(driver_version()?);
-    let module = std::fs::read_to_string("/sys/module/nvidia/version").unwrap_or_default();
-    Ok(match module.trim() {
-        "" => format!("CUDA {cuda}"),
-        version => format!("{version} (CUDA {cuda})"),
     })
 }
 
@@ -186,7 +162,7 @@ pub fn probe() -> Vec<ProbeStep> {
         "driver start",
         started.is_ok(),
         match &started {
-            Ok(()) => driver_text().unwrap_or_default(),
+            Ok(()) => driver_text(),
             Err(e) => e.to_string(),
         },
         "see whether nvidia-smi works in a terminal; a driver older than 525 must be updated",
@@ -263,7 +239,7 @@ fn probe_device(ordinal: usize, steps: &mut Vec<ProbeStep>) {
         loaded.is_ok(),
         match &loaded {
             Ok(compiled) if compiled.contains(&true) => {
-                "load; the driver compiles them for this GPU at first use".to_string()
+                "load; the driver has compiled them for this GPU".to_string()
             }
             Ok(_) => "load".to_string(),
             Err(e) => e.to_string(),

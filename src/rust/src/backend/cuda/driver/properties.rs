@@ -6,6 +6,7 @@ use std::mem::size_of;
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
 
 use super::context::check;
+use super::version::driver_version;
 use crate::base::error::Result;
 use crate::base::scalar::Scalar;
 
@@ -33,12 +34,6 @@ impl Properties {
             let code = unsafe { sys::cuDeviceGetAttribute(&mut value, which, device) };
             check(code, "cuDeviceGetAttribute").map(|()| value)
         };
-        let mut driver = 0;
-        // SAFETY: the out-parameter is valid.
-        check(
-            unsafe { sys::cuDriverGetVersion(&mut driver) },
-            "cuDriverGetVersion",
-        )?;
         let count = |which| Ok(usize::try_from(ask(which)?).unwrap_or(0));
         let properties = Properties {
             multiprocessors: count(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
@@ -46,7 +41,7 @@ impl Properties {
                 ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
                 ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
             ),
-            driver,
+            driver: driver_version(),
             // The attribute counts in kHz.
             clock: 1e3 * f64::from(ask(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?),
             shared: count(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,

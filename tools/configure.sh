@@ -40,10 +40,11 @@ With rustup installed, 'rustup update stable' does it."
 cargo --version
 rustc --version
 
+# The archive leaves out what only other platforms read (PLATFORMS in tools/unused.py).
 source=registry
-[ -f src/rust/vendor.tar.xz ] && source=vendor
-# The archive leaves out the crates that only Windows needs.
-[ "$output" = src/Makevars.win ] && source=registry
+case $(uname -s) in
+  Linux | Darwin | *BSD | DragonFly) [ -f src/rust/vendor.tar.xz ] && source=vendor ;;
+esac
 
 target_dir=${CUDAFACTOR_TARGET_DIR:-${CARGO_TARGET_DIR:-}}
 keep=yes

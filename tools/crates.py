@@ -7,12 +7,14 @@ import subprocess
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CRATE = ROOT / "src" / "rust"
 
-# Where the source package builds without network. Windows takes its crates from the registry.
+# Where the source package builds without network. Other platforms take their crates from the
+# registry (tools/configure.sh).
 TARGETS = (
     "x86_64-unknown-linux-gnu",
     "aarch64-unknown-linux-gnu",
     "x86_64-apple-darwin",
     "aarch64-apple-darwin",
+    "x86_64-unknown-freebsd",
 )
 
 
@@ -24,18 +26,20 @@ def cargo(*arguments):
 
 
 def compiled():
-    """The (name, version) of every crate that a build on one of TARGETS compiles, without
-    tests."""
-    found = set()
+    """The crates that a build on one of TARGETS compiles, without tests: (name, version) -> the
+    features that are on."""
+    found = {}
     for target in TARGETS:
         listing = cargo(
             "tree", "--locked", "--edges", "normal,build", "--target", target,
-            "--prefix", "none", "--format", "{p}",
+            "--prefix", "none", "--format", "{p}|{f}|",
         )
         for line in listing.splitlines():
-            name, version = line.split()[:2]
-            found.add((name, version.removeprefix("v")))
-    return {crate for crate in found if crate[0] != "cudafactor"}
+            package, features, _ = line.split("|")
+            name, version = package.split()[:2]
+            on = found.setdefault((name, version.removeprefix("v")), set())
+            on.update(filter(None, features.split(",")))
+    return {crate: features for crate, features in found.items() if crate[0] != "cudafactor"}
 
 
 def packages():

@@ -34,11 +34,17 @@ thread_local! {
     static FALLIBLE: Cell<bool> = const { Cell::new(false) };
 }
 
+/// The flag of a mapping that does not count as memory in use. FreeBSD and DragonFly have none.
+#[cfg(all(unix, not(any(target_os = "freebsd", target_os = "dragonfly"))))]
+const UNRESERVED: libc::c_int = libc::MAP_NORESERVE;
+#[cfg(any(target_os = "freebsd", target_os = "dragonfly"))]
+const UNRESERVED: libc::c_int = 0;
+
 /// Maps `bytes` bytes of address space, untouched; null if the system has none. If `counted`, they
 /// count as memory in use on systems that limit promised memory.
 #[cfg(unix)]
 fn map(bytes: usize, counted: bool) -> *mut u8 {
-    let unreserved = if counted { 0 } else { libc::MAP_NORESERVE };
+    let unreserved = if counted { 0 } else { UNRESERVED };
     // SAFETY: a new mapping, where the system likes.
     let memory = unsafe {
         libc::mmap(

@@ -6,7 +6,9 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use crate::tiles::direct::{Access, RESERVED_AT_ONCE};
+use crate::tiles::direct::Access;
+#[cfg(target_os = "linux")]
+use crate::tiles::direct::RESERVED_AT_ONCE;
 
 /// Waits for nobody, should the name be that of a pipe; of a regular file the flags say nothing.
 pub fn open(options: &mut OpenOptions, _: Access, path: &Path) -> Result<File> {

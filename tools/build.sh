@@ -1,5 +1,6 @@
 #!/bin/sh
-# Makes build/cudafactor_VERSION.tar.gz from this folder and the vendored crates.
+# Makes build/cudafactor_VERSION.tar.gz from this folder and the vendored crates. Fails if it is
+# larger than CRAN takes.
 #   sh tools/build.sh            with the kernels' machine code, and the PTX for newer GPUs
 #   sh tools/build.sh ptx-only   without machine code, with all PTX
 
@@ -29,3 +30,4 @@ cd build
 rm -f cudafactor_*.tar.gz
 R CMD build stage/cudafactor
 ls -l cudafactor_*.tar.gz
+python3 ../tools/shares.py cudafactor_*.tar.gz

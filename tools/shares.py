@@ -54,7 +54,7 @@ def main():
     print(f"| {archive.name} | {size / 1e6:.2f} |")
     if size > LIMIT:
         sys.exit(f"{archive.name} must have at most {LIMIT} bytes, CRAN's limit, but has {size}: "
-            "make a share smaller, see docs/design/experiments/package-size.md")
+            "make a share smaller, see docs/design/source-package.md")
 
 
 if __name__ == "__main__":

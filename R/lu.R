@@ -72,23 +72,27 @@
 gpu_lu <- function(x, warn_singular = TRUE, device = getOption("cudafactor.device", "auto"),
                    precision = "double") {
   call <- sys.call()
-  plain <- .External(plain_lu, x, device, precision)
-  if (is.null(plain)) {
+  f <- .External(plain_lu, x, device, precision)
+  if (is.null(f)) {
     if (is_resident(x)) {
       return(lu_resident(x, warn_singular, call))
     }
-    x <- as_real_matrix(x, call, "base::solve() or base::qr()")
-    dx <- dim(x)
-    out <- .External(alloc_matrix, dx[[1L]], dx[[2L]])
-    done <- unwrap(native_lu(x, dx, out, how(device, precision, call)), call)
-  } else {
-    dx <- dim(x)
-    out <- plain[[2L]]
-    done <- unwrap(plain[[1L]], call)
+    f <- lu_any(x, device, precision, call)
+  } else if (!is.object(f)) {
+    f <- unwrap(f[[1L]], call, out = f[[2L]])
   }
-  if (done$zero > 0L && isTRUE(warn_singular)) {
-    warn_exactly_singular(done$zero, call)
+  if (f$singular > 0L && isTRUE(warn_singular)) {
+    warn_exactly_singular(f$singular, call)
   }
+  f
+}
+
+# gpu_lu() of an operand that plain.c does not take.
+lu_any <- function(x, device, precision, call) {
+  x <- as_real_matrix(x, call, "base::solve() or base::qr()")
+  dx <- dim(x)
+  out <- .External(alloc_matrix, dx[[1L]], dx[[2L]])
+  done <- unwrap(native_lu(x, dx, out, how(device, precision, call)), call)
   f <- list(
     lu = out,
     ipiv = done$ipiv,

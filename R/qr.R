@@ -73,27 +73,33 @@ gpu_qr <- function(x, tol = if (identical(precision, "single")) 1e-04 else 1e-07
     }
     return(qr_lapack(x, device, precision, call))
   }
-  plain <- .External(plain_qr, x, tol, device, precision)
-  if (is.null(plain)) {
-    if (is_resident(x)) {
-      return(qr_resident(x, if (!missing(tol)) tol, call))
-    }
-    if (!(is.double(x) && is.matrix(x) && !is.object(x))) {
-      x <- as_qr_operand(x, call)
-    }
-    where <- how(device, precision, call)
-    dx <- dim(x)
-    out <- .External(alloc_matrix, dx[[1L]], dx[[2L]])
-    done <- unwrap(native_qr(x, dx, as_number(tol, "tol", call), out, where), call)
-    attributes(out) <- attributes(x)
-  } else {
-    out <- plain[[2L]]
-    done <- unwrap(plain[[1L]], call)
+  f <- .External(plain_qr, x, tol, device, precision)
+  if (is.null(f)) {
+    return(qr_any(x, tol, missing(tol), device, precision, call))
   }
-  # Rarely: the columns moved, and R copies the matrix.
-  if (is.unsorted(done$pivot) && !is.null(dimnames(out)[[2L]])) {
-    dimnames(out) <- permute_colnames(dimnames(out), done$pivot)
+  if (!is.object(f)) {
+    f <- unwrap(f[[1L]], call, out = f[[2L]])
   }
+  if (!is.null(dimnames(x)) && is.unsorted(f$pivot)) {
+    dimnames(f$qr) <- permute_colnames(dimnames(x), f$pivot)
+  }
+  f
+}
+
+# gpu_qr() of an operand that plain.c does not take.
+qr_any <- function(x, tol, default_tol, device, precision, call) {
+  if (is_resident(x)) {
+    return(qr_resident(x, if (!default_tol) tol, call))
+  }
+  if (!(is.double(x) && is.matrix(x) && !is.object(x))) {
+    x <- as_qr_operand(x, call)
+  }
+  where <- how(device, precision, call)
+  dx <- dim(x)
+  out <- .External(alloc_matrix, dx[[1L]], dx[[2L]])
+  done <- unwrap(native_qr(x, dx, as_number(tol, "tol", call), out, where), call)
+  attributes(out) <- attributes(x)
+  dimnames(out) <- permute_colnames(dimnames(x), done$pivot)
   f <- list(qr = out, rank = done$rank, qraux = done$qraux, pivot = done$pivot)
   class(f) <- "qr"
   f

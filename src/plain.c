@@ -21,8 +21,10 @@ SEXP cudafactor_plain_crossprod(const double *how, int transposed, struct plain_
 SEXP cudafactor_plain_chol(const double *how, struct plain_matrix x, double *out);
 SEXP cudafactor_plain_solve(const double *how, struct plain_matrix a, struct plain_matrix b,
                             double tol, double *out);
-SEXP cudafactor_plain_lu(const double *how, struct plain_matrix x, double *out);
-SEXP cudafactor_plain_qr(const double *how, struct plain_matrix x, double tol, double *out);
+SEXP cudafactor_plain_lu(const double *how, struct plain_matrix x, double *out, int *ipiv,
+                         int *perm, double *norm1, int *zero);
+SEXP cudafactor_plain_qr(const double *how, struct plain_matrix x, double tol, double *out,
+                         int *rank, double *qraux, int *pivot);
 
 // Whether a value is a double matrix without a class.
 static int is_plain(SEXP x, struct plain_matrix *m) {
@@ -119,28 +121,67 @@ SEXP plain_solve(SEXP args) {
   return both;
 }
 
+// A list of components with names, and a class. The components are to be set.
+static SEXP new_object(const char *const *names, int count, const char *class) {
+  const SEXP object = PROTECT(Rf_allocVector(VECSXP, count));
+  const SEXP all = PROTECT(Rf_allocVector(STRSXP, count));
+  for (int i = 0; i < count; ++i) SET_STRING_ELT(all, i, Rf_mkChar(names[i]));
+  Rf_setAttrib(object, R_NamesSymbol, all);
+  Rf_setAttrib(object, R_ClassSymbol, PROTECT(Rf_mkString(class)));
+  UNPROTECT(3);
+  return object;
+}
+
+// A new vector as a component, which protects it.
+static SEXP component(SEXP object, int i, SEXP vector) {
+  SET_VECTOR_ELT(object, i, vector);
+  return vector;
+}
+
 SEXP plain_lu(SEXP args) {
+  enum { LU, IPIV, PERM, SINGULAR, NORM1, DIMNAMES, PRECISION, COUNT };
+  static const char *const names[COUNT] = {"lu",    "ipiv",     "perm",     "singular",
+                                           "norm1", "dimnames", "precision"};
   args = CDR(args);
   double how[SETTINGS];
   struct plain_matrix x;
   if (!is_plain(CAR(args), &x)) return R_NilValue;
   if (!read_settings(CADR(args), CADDR(args), how)) return R_NilValue;
-  const SEXP out = PROTECT(result_matrix(x.rows, x.columns));
-  const SEXP both = with_reply(cudafactor_plain_lu(how, x, REAL(out)), out);
-  UNPROTECT(1);
+  const SEXP f = PROTECT(new_object(names, COUNT, "gpu_lu"));
+  const SEXP out = component(f, LU, result_matrix(x.rows, x.columns));
+  const int least = x.rows < x.columns ? x.rows : x.columns;
+  const SEXP ipiv = component(f, IPIV, Rf_allocVector(INTSXP, least));
+  const SEXP perm = component(f, PERM, Rf_allocVector(INTSXP, x.rows));
+  const SEXP singular = component(f, SINGULAR, Rf_allocVector(INTSXP, 1));
+  double norm1 = NA_REAL;
+  const SEXP reply = cudafactor_plain_lu(how, x, REAL(out), INTEGER(ipiv), INTEGER(perm), &norm1,
+                                         INTEGER(singular));
+  const SEXP both = PROTECT(with_reply(reply, f));
+  if (x.rows == x.columns) component(f, NORM1, Rf_ScalarReal(norm1));
+  component(f, DIMNAMES, Rf_getAttrib(CAR(args), R_DimNamesSymbol));
+  component(f, PRECISION, CADDR(args));
+  UNPROTECT(2);
   return both;
 }
 
 SEXP plain_qr(SEXP args) {
+  enum { QR, RANK, QRAUX, PIVOT, COUNT };
+  static const char *const names[COUNT] = {"qr", "rank", "qraux", "pivot"};
   args = CDR(args);
   const SEXP tol = CADR(args);
   double how[SETTINGS];
   struct plain_matrix x;
   if (!is_plain(CAR(args), &x) || !is_number(tol)) return R_NilValue;
   if (!read_settings(CADDR(args), CADR(CDDR(args)), how)) return R_NilValue;
-  const SEXP out = PROTECT(result_vector(REALSXP, XLENGTH(CAR(args))));
+  const SEXP f = PROTECT(new_object(names, COUNT, "qr"));
+  const SEXP out = component(f, QR, result_vector(REALSXP, XLENGTH(CAR(args))));
   SHALLOW_DUPLICATE_ATTRIB(out, CAR(args));
-  const SEXP both = with_reply(cudafactor_plain_qr(how, x, REAL_RO(tol)[0], REAL(out)), out);
+  const SEXP rank = component(f, RANK, Rf_allocVector(INTSXP, 1));
+  const SEXP qraux = component(f, QRAUX, Rf_allocVector(REALSXP, x.columns));
+  const SEXP pivot = component(f, PIVOT, Rf_allocVector(INTSXP, x.columns));
+  const SEXP both = with_reply(cudafactor_plain_qr(how, x, REAL_RO(tol)[0], REAL(out),
+                                                   INTEGER(rank), REAL(qraux), INTEGER(pivot)),
+                               f);
   UNPROTECT(1);
   return both;
 }

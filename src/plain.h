@@ -18,10 +18,11 @@ SEXP plain_chol(SEXP args);
 // b = NULL, the inverse. Without names.
 SEXP plain_solve(SEXP args);
 
-// .External(plain_lu, x, device, precision), .External(plain_qr, x, tol, device, precision): always
-// with a reply, which has what else belongs to the factorization. LU without names, QR with the
-// attributes of x.
+// .External(plain_lu, x, device, precision): the object of class "gpu_lu".
 SEXP plain_lu(SEXP args);
+
+// .External(plain_qr, x, tol, device, precision): the object of class "qr", whose columns have the
+// names of the columns of x in the same order, also if they have moved.
 SEXP plain_qr(SEXP args);
 
 #endif

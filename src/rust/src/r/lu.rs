@@ -9,6 +9,7 @@ use crate::algo::tiled::solve_definite;
 use crate::base::error::Result;
 use crate::base::scalar::{widened, Scalar};
 use crate::cost::work::Work;
+use crate::device::lapack::LuInfo;
 use crate::r::args::{self, Out};
 use crate::r::handle::{resident, EmptyHandle};
 use crate::r::on_resident::{make_resident, on_resident, watch};
@@ -33,24 +34,29 @@ fn native_lu(x: Robj, xdim: Robj, out: Robj, how: Robj) -> Robj {
         let dim = args::dims(&xdim)?;
         let x = args::matrix(&x, dim)?;
         let mut out = Out::new(&out, dim)?;
-        factor(&how, x, dim, out.slice())
+        let (info, norm1) = factor(&how, x, dim, out.slice())?;
+        Ok(list!(
+            ipiv = positions(&info.ipiv),
+            perm = positions(&lu::permutation(&info.ipiv, dim.0)),
+            norm1 = norm1,
+            zero = first_zero(&info)
+        ))
     })
 }
 
-/// `out` = L and U in one matrix; the row exchanges, the 1-norm of `x`, and the first zero pivot.
-pub fn factor(how: &How, x: &[f64], dim: (usize, usize), out: &mut [f64]) -> Result<List> {
-    let (info, norm1) = on_device!(how, Work::lu(dim), |dev, T| {
+/// `out` = L and U in one matrix; also the 1-norm of `x`.
+pub fn factor(how: &How, x: &[f64], dim: (usize, usize), out: &mut [f64]) -> Result<(LuInfo, f64)> {
+    on_device!(how, Work::lu(dim), |dev, T| {
         let x = T::borrow_host(x)?;
         T::fill_host(out, |out| {
             lu::factor_and_norm(dev, args::view(&x, dim), args::view_mut(out, dim))
         })
-    })?;
-    Ok(list!(
-        ipiv = positions(&info.ipiv),
-        perm = positions(&lu::permutation(&info.ipiv, dim.0)),
-        norm1 = norm1,
-        zero = info.zero.map_or(0, |i| i as i32 + 1)
-    ))
+    })
+}
+
+/// The number of the first column with a zero pivot, counted from 1; 0 if there is none.
+pub fn first_zero(info: &LuInfo) -> i32 {
+    info.zero.map_or(0, |i| i as i32 + 1)
 }
 
 /// out = a^-1 b, refused when a is singular to the tolerance
@@ -62,12 +68,12 @@ fn native_solve(a: Robj, n: Robj, b: Robj, nrhs: Robj, out: Robj, tol: Robj, how
         let a = args::matrix(&a, (n, n))?;
         let b = rhs(&b, n, nrhs)?;
         let mut out = Out::new(&out, (n, nrhs))?;
-        solve(&how, a, b, (n, nrhs), tol, out.slice())
+        solve_system(&how, a, b, (n, nrhs), tol, out.slice())
     })
 }
 
 /// `out = a^-1 b` with `n` rows and `nrhs` columns, or `a^-1`.
-pub fn solve(
+pub fn solve_system(
     how: &How,
     a: &[f64],
     b: Option<&[f64]>,

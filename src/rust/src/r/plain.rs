@@ -8,9 +8,10 @@ use std::slice::{from_raw_parts, from_raw_parts_mut};
 
 use extendr_api::SEXP;
 
+use crate::algo::dense::lu::permutation;
 use crate::base::matrix::Trans;
 use crate::r::matmult::Factor;
-use crate::r::reply::reply_to_c;
+use crate::r::reply::{positions, reply_to_c};
 use crate::r::target::How;
 use crate::r::{cholesky, lu, matmult, qr};
 
@@ -58,7 +59,7 @@ impl PlainMatrix {
 
 /// # Safety
 /// `out` points to `len` numbers that nobody else uses during `'a`.
-unsafe fn place<'a>(out: *mut f64, len: usize) -> &'a mut [f64] {
+unsafe fn place<'a, T>(out: *mut T, len: usize) -> &'a mut [T] {
     match len {
         0 => &mut [],
         _ => from_raw_parts_mut(out, len),
@@ -130,31 +131,54 @@ pub unsafe extern "C" fn cudafactor_plain_solve(
     let given = (!b.values.is_null()).then(|| b.slice());
     let columns = given.map_or(n, |_| b.dim().1);
     let (a, out) = (a.slice(), place(out, n * columns));
-    reply_to_c(|| lu::solve(&How::read(how)?, a, given, (n, columns), tol, out))
+    reply_to_c(|| lu::solve_system(&How::read(how)?, a, given, (n, columns), tol, out))
 }
 
 /// # Safety
-/// `x` and `out` are matrices of R of the same dimensions; `how` as of
-/// [`cudafactor_plain_product`].
+/// `x` and `out` are matrices of R of the same dimensions, `ipiv` has room for the smaller of them,
+/// `perm` for the rows; `how` as of [`cudafactor_plain_product`].
 #[no_mangle]
 pub unsafe extern "C" fn cudafactor_plain_lu(
     how: *const f64,
     x: PlainMatrix,
     out: *mut f64,
+    ipiv: *mut i32,
+    perm: *mut i32,
+    norm1: &mut f64,
+    zero: &mut i32,
 ) -> SEXP {
     let (how, values, out) = (settings(how), x.slice(), place(out, x.len()));
-    reply_to_c(|| lu::factor(&How::read(how)?, values, x.dim(), out))
+    let (rows, columns) = x.dim();
+    let (ipiv, perm) = (place(ipiv, rows.min(columns)), place(perm, rows));
+    reply_to_c(|| {
+        let (info, norm) = lu::factor(&How::read(how)?, values, x.dim(), out)?;
+        ipiv.copy_from_slice(&positions(&info.ipiv));
+        perm.copy_from_slice(&positions(&permutation(&info.ipiv, rows)));
+        (*norm1, *zero) = (norm, lu::first_zero(&info));
+        Ok(())
+    })
 }
 
 /// # Safety
-/// As of [`cudafactor_plain_lu`].
+/// `x` and `out` are matrices of R of the same dimensions, `qraux` and `pivot` have room for as
+/// many numbers as these have columns; `how` as of [`cudafactor_plain_product`].
 #[no_mangle]
 pub unsafe extern "C" fn cudafactor_plain_qr(
     how: *const f64,
     x: PlainMatrix,
     tol: f64,
     out: *mut f64,
+    rank: &mut i32,
+    qraux: *mut f64,
+    pivot: *mut i32,
 ) -> SEXP {
     let (how, values, out) = (settings(how), x.slice(), place(out, x.len()));
-    reply_to_c(|| qr::factor(&How::read(how)?, values, x.dim(), tol, out))
+    let (qraux, pivot) = (place(qraux, x.dim().1), place(pivot, x.dim().1));
+    reply_to_c(|| {
+        let done = qr::factor(&How::read(how)?, values, x.dim(), tol, out)?;
+        *rank = done.rank as i32;
+        qraux.copy_from_slice(&done.qraux);
+        pivot.copy_from_slice(&positions(&done.jpvt));
+        Ok(())
+    })
 }

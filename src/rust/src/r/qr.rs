@@ -27,25 +27,24 @@ fn native_qr(x: Robj, xdim: Robj, tol: Robj, out: Robj, how: Robj) -> Robj {
         let (dim, tol) = (args::dims(&xdim)?, args::number(&tol)?);
         let x = args::matrix(&x, dim)?;
         let mut out = Out::new(&out, dim)?;
-        factor(&how, x, dim, tol, out.slice())
+        factor(&how, x, dim, tol, out.slice()).map(answer)
     })
 }
 
-/// `out` = LINPACK's form of the QR factorization; its rank, `qraux` and pivots.
+/// `out` = LINPACK's form of the QR factorization.
 pub fn factor(
     how: &How,
     x: &[f64],
     dim: (usize, usize),
     tol: f64,
     out: &mut [f64],
-) -> Result<List> {
+) -> Result<QrObject> {
     on_device!(how, Work::qr(dim), |dev, T| {
         let x = T::borrow_host(x)?;
         T::fill_host(out, |out| {
             qr::linpack(dev, args::view(&x, dim), tol, args::view_mut(out, dim))
         })
     })
-    .map(answer)
 }
 
 /// out = LAPACK's form of the QR factorization with column pivoting

@@ -20,10 +20,14 @@
 #'
 #' @section Using the measurements:
 #' `options(cudafactor.breakeven = attr(b, "breakeven"))` makes `device = "auto"` use the measured
-#' orders instead of its model; see [cudafactor-options]. `gpu_benchmark()` sets no option itself.
+#' orders instead of its model; see [cudafactor-options]. `keep = TRUE` sets this option, and writes
+#' the orders to `tools::R_user_dir("cudafactor", "config")`. `library(cudafactor)` then sets the
+#' option in later sessions on this machine, until another driver is installed or you delete the
+#' file.
 #'
 #' @section Errors:
-#' * `cudafactor_error_argument`: an argument has an invalid value.
+#' * `cudafactor_error_argument`: an argument has an invalid value, or `keep` is `TRUE` without a
+#'   GPU or without a folder that can be written.
 #' * `cudafactor_error_device_unavailable`: the requested `device` does not exist.
 #'
 #' @param what Operations, from the table; all by default.
@@ -32,6 +36,7 @@
 #'   is none.
 #' @param against What to compare with: `"cpu"`, `"base"` or both.
 #' @param seconds The approximate total time, in seconds.
+#' @param keep Do later sessions go by the measured orders? `TRUE` or `FALSE`.
 #' @param x An object of class `"gpu_benchmark"`.
 #' @param ... Ignored by `print()`; further arguments of [graphics::plot()] for `plot()`.
 #' @inheritParams gpu_matmult
@@ -54,14 +59,23 @@
 #' @export
 gpu_benchmark <- function(what = c("product", "crossprod", "chol", "lu", "qr", "solve"),
                           n = 2^(7:13), device = NULL, precision = "double",
-                          against = c("cpu", "base"), seconds = 30) {
+                          against = c("cpu", "base"), seconds = 30, keep = FALSE) {
   call <- sys.call()
   what <- some_of(what, names(benchmark_verbs), "what", call)
   against <- some_of(against, c("cpu", "base"), "against", call)
   n <- benchmark_orders(n, call)
   seconds <- as_number(seconds, "seconds", call)
+  if (!isTRUE(keep) && !isFALSE(keep)) {
+    abort_argument("keep", "'keep' must be TRUE or FALSE", call)
+  }
   if (is.null(device)) {
     device <- if (gpu_available()) "cuda"
+    if (keep && is.null(device)) {
+      abort_argument("keep", paste(
+        "'keep' must be FALSE without a GPU, because nothing is measured on one:",
+        "see gpu_sitrep()"
+      ), call)
+    }
   } else {
     how(device, precision, call)
     if (!grepl("^cuda", device)) {
@@ -80,6 +94,10 @@ gpu_benchmark <- function(what = c("product", "crossprod", "chol", "lu", "qr", "
   )
   out <- do.call(rbind, rows)
   breakeven <- vapply(what, function(verb) breakeven(out[out$what == verb, ]), 0)
+  if (keep) {
+    keep_orders(breakeven, call)
+    options(cudafactor.breakeven = breakeven)
+  }
   structure(out,
     class = c("gpu_benchmark", "data.frame"), breakeven = breakeven, precision = precision,
     gpu = if (is.null(device)) NA_character_ else device,

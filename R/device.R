@@ -22,7 +22,8 @@
 #' `gpu_sitrep()`: an object of class `"gpu_sitrep"` with a `print()` method. It is a list of
 #' `probes` (a data frame of `step`, `ok`, `detail`, `fix`), `gpus` (as `gpu_info()`), `options` and
 #' `versions`. `options` are the settings in force, see [cudafactor-options]. They are NA if they
-#' are invalid, with a row in `probes`; `min_flops` is NA if unset.
+#' are invalid, with a row in `probes`; `min_flops` is NA if unset. `measured` tells if
+#' `cudafactor.breakeven` is set.
 #'
 #' `gpu_last_device()`: `"cpu"`, `"cuda:0"` and so on; `NA` before the first computation.
 #' @seealso [cudafactor-options]
@@ -88,7 +89,8 @@ gpu_sitrep <- function() {
     options = list(
       device = device,
       threads = if (settled) unwrap(native_threads(where), call)$threads else NA_integer_,
-      min_flops = if (settled) where[[4L]] else NA_real_
+      min_flops = if (settled) where[[4L]] else NA_real_,
+      measured = !is.null(getOption("cudafactor.breakeven"))
     ),
     versions = list(
       cudafactor = unname(getNamespaceVersion("cudafactor")),
@@ -108,7 +110,7 @@ print.gpu_sitrep <- function(x, ...) {
     line("device = \"%s\", CPU threads: %s, \"auto\" takes a GPU %s",
       x$options$device, format(x$options$threads),
       if (is.na(x$options$min_flops)) {
-        "where it should be faster"
+        paste0("where it should be faster", if (x$options$measured) ", by measured orders")
       } else {
         paste("from", format(x$options$min_flops), "operations on")
       })

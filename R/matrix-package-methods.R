@@ -2,6 +2,7 @@
 # set when it is loaded.
 
 .onLoad <- function(libname, pkgname) {
+  restore_orders()
   register_refusals()
   register_object_methods()
   when_loaded("Matrix", set_methods_with_matrix)

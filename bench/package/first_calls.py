@@ -1,6 +1,8 @@
 """The first and the second call of a library in this process, from NumPy array to NumPy array.
 
-    python3 first_calls.py torch|cupy CASE      CASE: gpu_matmult, gpu_chol, gpu_lu, gpu_qr, gpu_solve
+    python3 first_calls.py torch|cupy CASE
+
+CASE is gpu_matmult, gpu_chol, gpu_lu, gpu_qr or gpu_solve.
 
 Prints both in seconds. Run by first-calls.R. Importing the library comes before.
 """

@@ -131,3 +131,73 @@ test_that("a benchmark can be stopped", {
   }
   expect_error(stopped(), "time limit")
 })
+
+# Runs code with another value of option cudafactor.breakeven, and with kept orders in a new path.
+with_kept <- function(breakeven, path, code) {
+  old <- options(cudafactor.breakeven = breakeven)
+  before <- Sys.getenv("R_USER_CONFIG_DIR", NA)
+  Sys.setenv(R_USER_CONFIG_DIR = path)
+  on.exit({
+    options(old)
+    if (is.na(before)) Sys.unsetenv("R_USER_CONFIG_DIR") else Sys.setenv(R_USER_CONFIG_DIR = before)
+    unlink(path, recursive = TRUE)
+  })
+  code
+}
+
+test_that("orders are kept for later sessions", {
+  orders <- c(product = 700, chol = Inf, qr = NA)
+  option <- function() {
+    child <- run_child(c(
+      "library(cudafactor)", "dput(getOption('cudafactor.breakeven'))",
+      "cat(gpu_sitrep()$options$measured)"
+    ))
+    expect_identical(child$status, 0L)
+    child$output
+  }
+  with_kept(NULL, folder <- tempfile("config"), {
+    expect_identical(
+      dirname(cudafactor:::kept_orders_file()), tools::R_user_dir("cudafactor", "config")
+    )
+    expect_identical(option(), c("NULL", "FALSE"))
+    file <- cudafactor:::keep_orders(orders, NULL)
+    expect_identical(list.files(folder, recursive = TRUE, full.names = TRUE), file)
+    expect_identical(option(), c(capture.output(dput(orders)), "TRUE"))
+    # What the user has set counts.
+    options(cudafactor.breakeven = c(qr = 3))
+    cudafactor:::restore_orders()
+    expect_identical(getOption("cudafactor.breakeven"), c(qr = 3))
+    # Another driver, nonsense and a damaged file count for nothing.
+    options(cudafactor.breakeven = NULL)
+    for (kept in list(list(breakeven = orders, driver = "1"), list(breakeven = -1), "a", 1:3)) {
+      saveRDS(kept, file)
+      cudafactor:::restore_orders()
+      expect_null(getOption("cudafactor.breakeven"))
+    }
+    writeLines("damaged", file)
+    expect_identical(option(), c("NULL", "FALSE"))
+  })
+})
+
+test_that("orders that cannot be kept are an error", {
+  writeLines("", file <- tempfile("config"))
+  with_kept(NULL, file, expect_error(
+    cudafactor:::keep_orders(c(qr = 1), NULL), "R_USER_CONFIG_DIR",
+    class = "cudafactor_error_argument"
+  ))
+  expect_error(quick("qr", keep = NA), class = "cudafactor_error_argument")
+  if (!gpu_available()) {
+    expect_error(quick("qr", keep = TRUE), "without a GPU", class = "cudafactor_error_argument")
+  }
+})
+
+test_that("a GPU's orders are kept", {
+  skip_unless(gpu_available(), "there is no GPU")
+  with_kept(NULL, tempfile("config"), {
+    b <- quick("product", keep = TRUE)
+    expect_identical(getOption("cudafactor.breakeven"), attr(b, "breakeven"))
+    options(cudafactor.breakeven = NULL)
+    cudafactor:::restore_orders()
+    expect_identical(getOption("cudafactor.breakeven"), attr(b, "breakeven"))
+  })
+})

@@ -16,6 +16,10 @@ begin() {
     echo "# The test suite on a GPU, with skipping forbidden"
     echo
     echo "- gpu: $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1)"
+    if [ -n "$CUDAFACTOR_BELIEVE" ]; then
+      echo "- the library pretends to have the compute capability, multiprocessors and GiB of" \
+        "memory $CUDAFACTOR_BELIEVE, and runs portable PTX"
+    fi
     echo "- commit: ${CUDAFACTOR_COMMIT:-unknown}"
     echo "- date: $(date +%F)"
     echo "- environment: CUDAFACTOR_REQUIRE_GPU=1," \

@@ -37,7 +37,7 @@ keep_orders <- function(breakeven, call) {
   file
 }
 
-# Sets option cudafactor.breakeven. A file that is damaged, or of another driver, counts for nothing.
+# Sets option cudafactor.breakeven. A file that is damaged or of another driver counts for nothing.
 restore_orders <- function() {
   file <- kept_orders_file()
   if (!is.null(getOption("cudafactor.breakeven")) || !file.exists(file)) {

@@ -10,11 +10,14 @@ cd "$(dirname "$0")/.."
 
 python3 tools/vendor.py
 
-# R CMD build runs cleanup in the folder it is given: it gets a copy.
+# R CMD build runs cleanup in the folder it is given: it gets a copy. Without what .Rbuildignore
+# leaves out of the crate: R CMD build compiles before it looks there, and the package that it makes
+# would be another crate to a kept target folder.
 stage=build/stage/cudafactor
 rm -rf build/stage
 mkdir -p "$stage"
-tar -cf - --exclude=./build --exclude=./demo-output --exclude=./.git --exclude=./src/rust/target . |
+tar -cf - --exclude=./build --exclude=./demo-output --exclude=./.git \
+  --exclude=./src/rust/target --exclude=./src/rust/tests --exclude=./src/rust/benches . |
   tar -xf - -C "$stage"
 cp build/vendor.tar.xz "$stage/src/rust/"
 kernels=$stage/src/rust/kernels

@@ -11,8 +11,8 @@ kept_orders_file <- function() {
 
 # The driver's version, "" where it is not known: orders that another driver reached do not count.
 driver_stamp <- function() {
-  file <- "/sys/module/nvidia/version"
-  if (file.exists(file)) readLines(file, n = 1L) else ""
+  read <- function() readLines("/sys/module/nvidia/version", n = 1L)
+  tryCatch(suppressWarnings(read()), error = function(e) "")
 }
 
 # Writes the orders, and returns the file's path. The file appears whole or not at all.

@@ -74,8 +74,11 @@ test_that("GPUs are chosen by their numbers", {
     expect_identical(attr(r, "report")$device, "cuda:0")
     expect_small(residual_cholesky(as.matrix(r), x, "double"), "cholesky")
     unlink(second)
-    old <- options(cudafactor.devices = seq_len(nrow(gpu_info())) - 1)
-    expect_small(residual_cholesky(gpu_chol(x, device = "auto"), x, "double"), "cholesky")
-    options(old)
+    # The default, and all GPUs by their numbers.
+    for (devices in list(NULL, seq_len(nrow(gpu_info())) - 1)) {
+      old <- options(cudafactor.devices = devices)
+      expect_small(residual_cholesky(gpu_chol(x, device = "auto"), x, "double"), "cholesky")
+      options(old)
+    }
   }
 })

@@ -67,7 +67,7 @@ fn thresholds() {
 
 /// The counts at the order of `bench/pcg/pcg.R`, for a build with optimizations.
 #[test]
-#[ignore = "takes more than a minute without optimizations"]
+#[ignore = "takes more than a minute in the profile of tests"]
 fn a_million_unknowns() {
     let a = poisson(&[1000, 1000]);
     let b = block(a.rows, 1, 1);

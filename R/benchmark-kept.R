@@ -9,15 +9,32 @@ kept_orders_file <- function() {
   file.path(base, "R", "cudafactor", sprintf("breakeven-%s.rds", Sys.info()[["nodename"]]))
 }
 
-# The driver's version, "" where it is not known: orders that another driver reached do not count.
+# The driver's version and the GPUs' names, "" where they are not known: orders that another driver
+# or GPU reached do not count.
 driver_stamp <- function() {
-  read <- function() readLines("/sys/module/nvidia/version", n = 1L)
-  tryCatch(suppressWarnings(read()), error = function(e) "")
+  first <- function(file) {
+    tryCatch(suppressWarnings(readLines(file, n = 1L)), error = function(e) character())
+  }
+  gpus <- Sys.glob("/proc/driver/nvidia/gpus/*/information")
+  paste(c(first("/sys/module/nvidia/version"), unlist(lapply(gpus, first))), collapse = "; ")
 }
 
-# Writes the orders, and returns the file's path. The file appears whole or not at all.
+# The kept orders; NULL where the file is not there, damaged, or of another driver or GPU.
+kept_orders <- function() {
+  file <- kept_orders_file()
+  kept <- if (file.exists(file)) {
+    tryCatch(suppressWarnings(readRDS(file)), error = function(e) NULL)
+  }
+  orders <- if (is.list(kept) && identical(kept$driver, driver_stamp())) kept$breakeven
+  if (!is.null(orders) && isTRUE(option_fits$cudafactor.breakeven(orders))) orders
+}
+
+# Writes the orders, with those kept before of other operations, and returns all of them. The file
+# appears whole or not at all.
 keep_orders <- function(breakeven, call) {
   file <- kept_orders_file()
+  before <- kept_orders()
+  breakeven <- c(breakeven, before[setdiff(names(before), names(breakeven))])
   new <- paste0(file, ".", Sys.getpid())
   on.exit(unlink(new))
   dir.create(dirname(file), recursive = TRUE, showWarnings = FALSE)
@@ -34,19 +51,13 @@ keep_orders <- function(breakeven, call) {
       ), file
     ), call)
   }
-  file
+  breakeven
 }
 
-# Sets option cudafactor.breakeven. A file that is damaged or of another driver counts for nothing.
+# Sets option cudafactor.breakeven to the kept orders, if the user has not set it.
 restore_orders <- function() {
-  file <- kept_orders_file()
-  if (!is.null(getOption("cudafactor.breakeven")) || !file.exists(file)) {
-    return(invisible())
-  }
-  kept <- tryCatch(suppressWarnings(readRDS(file)), error = function(e) NULL)
-  orders <- if (is.list(kept) && identical(kept$driver, driver_stamp())) kept$breakeven
-  if (!is.null(orders) && isTRUE(option_fits$cudafactor.breakeven(orders))) {
-    options(cudafactor.breakeven = orders)
+  if (is.null(getOption("cudafactor.breakeven"))) {
+    options(cudafactor.breakeven = kept_orders())
   }
   invisible()
 }

@@ -20,14 +20,15 @@
 #'
 #' @section Using the measurements:
 #' `options(cudafactor.breakeven = attr(b, "breakeven"))` makes `device = "auto"` use the measured
-#' orders instead of its model; see [cudafactor-options]. `keep = TRUE` sets this option, and writes
-#' the orders to `tools::R_user_dir("cudafactor", "config")`. `library(cudafactor)` then sets the
-#' option in later sessions on this machine, until another driver is installed or you delete the
-#' file.
+#' orders instead of its model, for calls in double precision; see [cudafactor-options].
+#' `keep = TRUE` sets this option, and writes the orders to
+#' `tools::R_user_dir("cudafactor", "config")`. Orders kept before stay for the operations that
+#' `what` does not name. `library(cudafactor)` then sets the option in later sessions on this
+#' machine, until its driver or GPUs change or you delete the file.
 #'
 #' @section Errors:
 #' * `cudafactor_error_argument`: an argument has an invalid value, or `keep` is `TRUE` without a
-#'   GPU or without a folder that can be written.
+#'   GPU, without a folder that can be written, or with `precision = "single"`.
 #' * `cudafactor_error_device_unavailable`: the requested `device` does not exist.
 #'
 #' @param what Operations, from the table; all by default.
@@ -68,6 +69,12 @@ gpu_benchmark <- function(what = c("product", "crossprod", "chol", "lu", "qr", "
   if (!isTRUE(keep) && !isFALSE(keep)) {
     abort_argument("keep", "'keep' must be TRUE or FALSE", call)
   }
+  if (keep && identical(precision, "single")) {
+    abort_argument("keep", paste(
+      "'keep' must be FALSE with precision = \"single\":",
+      "\"auto\" goes by orders measured in double precision"
+    ), call)
+  }
   if (is.null(device)) {
     device <- if (gpu_available()) "cuda"
     if (keep && is.null(device)) {
@@ -95,8 +102,7 @@ gpu_benchmark <- function(what = c("product", "crossprod", "chol", "lu", "qr", "
   out <- do.call(rbind, rows)
   breakeven <- vapply(what, function(verb) breakeven(out[out$what == verb, ]), 0)
   if (keep) {
-    keep_orders(breakeven, call)
-    options(cudafactor.breakeven = breakeven)
+    options(cudafactor.breakeven = keep_orders(breakeven, call))
   }
   structure(out,
     class = c("gpu_benchmark", "data.frame"), breakeven = breakeven, precision = precision,

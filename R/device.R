@@ -16,14 +16,17 @@
 #'
 #' `gpu_info()`: a data frame with a row for each GPU. Columns are `device` (the value for
 #' `device =`), `name`, `compute_capability`, `memory_total` and `memory_free` (bytes), `driver`
-#' (the driver's CUDA version) and `multiprocessors`. Without a GPU it has no rows; a GPU that
-#' cannot be opened is left out.
+#' (the driver's CUDA version), `multiprocessors` and `single_per_double` (how many times as fast
+#' single precision is as double precision, by the data sheet: 32 or 64 on graphics cards). Without
+#' a GPU it has no rows; a GPU that cannot be opened is left out.
 #'
 #' `gpu_sitrep()`: an object of class `"gpu_sitrep"` with a `print()` method. It is a list of
 #' `probes` (a data frame of `step`, `ok`, `detail`, `fix`), `gpus` (as `gpu_info()`), `options` and
 #' `versions`. `options` are the settings in force, see [cudafactor-options]. They are NA if they
 #' are invalid, with a row in `probes`; `min_flops` is NA if unset. `measured` tells if
-#' `cudafactor.breakeven` is set.
+#' `cudafactor.breakeven` is set. `auto` is a matrix with a row for each operation and columns
+#' `double` and `single`: the order from which `device = "auto"` takes a GPU for square matrices,
+#' Inf for none up to 46340.
 #'
 #' `gpu_last_device()`: `"cpu"`, `"cuda:0"` and so on; `NA` before the first computation.
 #' @seealso [cudafactor-options]
@@ -61,6 +64,7 @@ gpu_table <- function(facts) {
     memory_free = as.double(facts$memory_free),
     driver = as.character(facts$driver),
     multiprocessors = as.integer(facts$multiprocessors),
+    single_per_double = as.double(facts$single_per_double),
     stringsAsFactors = FALSE
   )
 }
@@ -90,7 +94,10 @@ gpu_sitrep <- function() {
       device = device,
       threads = if (settled) unwrap(native_threads(where), call)$threads else NA_integer_,
       min_flops = if (settled) where[[4L]] else NA_real_,
-      measured = !is.null(getOption("cudafactor.breakeven"))
+      measured = !is.null(getOption("cudafactor.breakeven")),
+      auto = vapply(c(double = "double", single = "single"), function(precision) {
+        auto_orders(if (settled) how("auto", precision, call), call)
+      }, numeric(length(benchmark_verbs)))
     ),
     versions = list(
       cudafactor = unname(getNamespaceVersion("cudafactor")),
@@ -98,6 +105,33 @@ gpu_sitrep <- function() {
       platform = R.version$platform
     )
   ))
+}
+
+# For each operation of gpu_benchmark() the order from which "auto" takes a GPU.
+auto_orders <- function(where, call) {
+  orders <- floor(64 * 2^(0:38 / 4))
+  vapply(names(benchmark_verbs), function(verb) {
+    if (is.null(where)) {
+      return(NA_real_)
+    }
+    on_gpu <- vapply(orders, function(n) {
+      unwrap(native_device_for(verb, n, where), call)$device != "cpu"
+    }, NA)
+    c(orders, Inf)[[max(0L, which(!on_gpu)) + 1L]]
+  }, 0)
+}
+
+# What "auto" does, in lines for print().
+auto_lines <- function(auto) {
+  vapply(colnames(auto), function(precision) {
+    from <- auto[, precision]
+    from <- ifelse(is.finite(from), paste("from n =", from), "at no n")
+    text <- sprintf(
+      "\"auto\" takes a GPU in %s precision for %s", precision,
+      paste(rownames(auto), from, collapse = ", ")
+    )
+    paste(strwrap(text, 80, exdent = 2), collapse = "\n")
+  }, "")
 }
 
 #' @rdname gpu_available
@@ -126,6 +160,12 @@ print.gpu_sitrep <- function(x, ...) {
     gpu <- x$gpus[i, ]
     line("%s: %s, compute capability %s, %.1f of %.1f GiB free", gpu$device, gpu$name,
       gpu$compute_capability, gpu$memory_free / 2^30, gpu$memory_total / 2^30)
+    if (gpu$single_per_double > 2) {
+      line("     %g times as fast in single as in double precision", gpu$single_per_double)
+    }
+  }
+  if (nrow(x$gpus) > 0L && settled) {
+    for (text in auto_lines(x$options$auto)) line("%s", text)
   }
   if (!settled) {
     line("Every computation that reads these options stops with an error until they are corrected.")

@@ -160,7 +160,11 @@ test_that("orders are kept for later sessions", {
       dirname(cudafactor:::kept_orders_file()), tools::R_user_dir("cudafactor", "config")
     )
     expect_identical(option(), c("NULL", "FALSE"))
-    file <- cudafactor:::keep_orders(orders, NULL)
+    file <- cudafactor:::kept_orders_file()
+    cudafactor:::keep_orders(c(product = 5, qr = NA), NULL)
+    # Orders of other operations stay.
+    kept <- cudafactor:::keep_orders(c(product = 700, chol = Inf), NULL)
+    expect_identical(kept, orders)
     expect_identical(list.files(folder, recursive = TRUE, full.names = TRUE), file)
     expect_identical(option(), c(capture.output(dput(orders)), "TRUE"))
     # What the user has set counts.
@@ -186,6 +190,10 @@ test_that("orders that cannot be kept are an error", {
     class = "cudafactor_error_argument"
   ))
   expect_error(quick("qr", keep = NA), class = "cudafactor_error_argument")
+  expect_error(
+    quick("qr", keep = TRUE, precision = "single"), "measured in double precision",
+    class = "cudafactor_error_argument"
+  )
   if (!gpu_available()) {
     expect_error(quick("qr", keep = TRUE), "without a GPU", class = "cudafactor_error_argument")
   }

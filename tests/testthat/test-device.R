@@ -97,18 +97,18 @@ test_that("a driver that is too old, broken, or fails to start is a reason, not 
 test_that("the table of GPUs has its columns, with or without rows", {
   expect_named(gpu_info(), c(
     "device", "name", "compute_capability", "memory_total", "memory_free", "driver",
-    "multiprocessors"
+    "multiprocessors", "single_per_double"
   ))
   types <- c(
     device = "character", name = "character", compute_capability = "character",
-    memory_total = "double",
-    memory_free = "double", driver = "character", multiprocessors = "integer"
+    memory_total = "double", memory_free = "double", driver = "character",
+    multiprocessors = "integer", single_per_double = "double"
   )
   expect_identical(vapply(gpu_info(), typeof, ""), types)
   two <- cudafactor:::gpu_table(list(
     device = c("cuda:0", "cuda:2"), name = c("A", "B"), compute_capability = c("9.0", "8.0"),
     memory_total = c(2, 3), memory_free = c(1, 2),
-    driver = c("12.4", "12.4"), multiprocessors = c(132L, 108L)
+    driver = c("12.4", "12.4"), multiprocessors = c(132L, 108L), single_per_double = c(1, 1)
   ))
   expect_identical(two$device, c("cuda:0", "cuda:2"))
 })
@@ -135,6 +135,36 @@ test_that("the situation report tells every probe and the fix", {
   })
   report$probes <- data.frame(step = "driver", ok = FALSE, detail = "not found", fix = "install it")
   expect_output(print(report), "fix: install it", fixed = TRUE)
+})
+
+test_that("the situation report tells from which orders auto takes a GPU", {
+  auto <- gpu_sitrep()$options$auto
+  expect_identical(dimnames(auto), list(
+    c("product", "crossprod", "chol", "lu", "qr", "solve"), c("double", "single")
+  ))
+  if (!gpu_available()) {
+    expect_true(all(auto == Inf))
+  } else {
+    n <- auto[["product", "single"]]
+    x <- matrix(1, n, n)
+    gpu_matmult(x, x, precision = "single")
+    expect_identical(gpu_last_device(), "cuda:0")
+  }
+  # On a graphics card.
+  report <- gpu_sitrep()
+  report$options$auto[] <- rep(c(Inf, 724), each = 6)
+  report$gpus <- cudafactor:::gpu_table(list(
+    device = "cuda:0", name = "A", compute_capability = "8.9", memory_total = 2, memory_free = 1,
+    driver = "12.4", multiprocessors = 16L, single_per_double = 64
+  ))
+  expect_output(print(report), "64 times as fast in single as in double precision", fixed = TRUE)
+  expect_output(
+    print(report), "\"auto\" takes a GPU in double precision for product at no n,", fixed = TRUE
+  )
+  expect_output(
+    print(report), "\"auto\" takes a GPU in single precision for product from n = 724,",
+    fixed = TRUE
+  )
 })
 
 test_that("the situation report names options that make no sense", {

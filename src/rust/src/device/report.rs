@@ -20,6 +20,8 @@ pub struct GpuInfo {
     pub memory_free: u64,
     pub driver: String,
     pub multiprocessors: usize,
+    /// How many operations in single precision take as long as one in double precision.
+    pub single_per_double: f64,
 }
 
 /// Memory of a GPU, in bytes.

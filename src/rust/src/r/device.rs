@@ -35,7 +35,8 @@ fn native_gpu_info() -> Robj {
             multiprocessors = all
                 .iter()
                 .map(|g| g.multiprocessors as i32)
-                .collect::<Vec<i32>>()
+                .collect::<Vec<i32>>(),
+            single_per_double = number(|g| g.single_per_double)
         ))
     })
 }

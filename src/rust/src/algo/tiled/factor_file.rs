@@ -74,9 +74,9 @@ fn factor_open<T: Scalar>(
     request: &Request<'_>,
 ) -> Result<(Report, Processor)> {
     let n = files.to.layout().rows();
+    let work = Work::cholesky(n);
     let large = suits_file(n, usize::MAX);
-    let work = Work::cholesky(n).counted_as(if large { f64::INFINITY } else { 0.0 });
-    let processor = devices.processor(work);
+    let processor = devices.processor(if large { work } else { work.counted_as(0.0) });
     let run = |processor, resume| {
         let mut factoring = Factoring {
             devices,

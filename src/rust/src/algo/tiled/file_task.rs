@@ -61,7 +61,7 @@ pub trait FileTask<T: Scalar> {
     fn moved(&self) -> Arc<Moved>;
     /// Bytes of memory for a tile.
     fn tile_bytes(&self) -> Result<u64>;
-    /// Whether a GPU is worth it with `device = "auto"`.
+    /// Whether `device = "auto"` takes a GPU that is faster.
     fn is_large(&self) -> bool;
     /// Bytes that are needed beside tiles, for a column.
     fn column(&self) -> u64;
@@ -78,9 +78,9 @@ pub fn carry_out<T: Scalar>(
     wanted: &WantedMemory,
     task: &mut impl FileTask<T>,
 ) -> Result<()> {
-    let work = Work::from(if task.is_large() { f64::INFINITY } else { 0.0 });
-    let processor = devices.processor(work.with(task.dimensions().0));
     let operations = task.operations();
+    let work = Work::from(if task.is_large() { operations } else { 0.0 });
+    let processor = devices.processor(work.with(task.dimensions().0));
     let mut budgeted = Budgeted {
         task,
         wanted,

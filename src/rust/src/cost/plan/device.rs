@@ -4,7 +4,7 @@ use crate::base::processor::Processor;
 use crate::cost::model::{margin_at, pays, Cpu, Gpu, MARGIN, TRIVIAL};
 use crate::cost::work::{Verb, Work};
 
-/// Rows of a matrix in a file from which `auto` takes a GPU that is there.
+/// Rows of a matrix in a file from which `auto` takes a GPU that is faster.
 const FILE_ORDER: usize = 2048;
 /// Columns of the other operand from which `auto` does so for solving, products and updates with a
 /// matrix in a file: with fewer, reading the file takes longer than computing with it.
@@ -18,7 +18,8 @@ pub const COVARIANCE_ENTRIES: f64 = (1u64 << 22) as f64;
 /// Pixels of an image from which `auto` iterates on a GPU that is there.
 pub const PIXELS: usize = 100_000;
 
-/// Whether `auto` takes a GPU for a matrix in a file, of this order, with so many other columns.
+/// Whether `auto` takes a GPU that is faster for a matrix in a file, of this order, with so many
+/// other columns.
 pub fn suits_file(order: usize, columns: usize) -> bool {
     order >= FILE_ORDER && columns >= FILE_COLUMNS
 }
@@ -47,8 +48,8 @@ pub struct DeviceSettings {
     pub min_flops: f64,
     /// GPUs to be used, bit by bit; 0 for all.
     pub chosen: u64,
-    /// For each of [`Verb::NAMED`] the order from which a GPU was measured to pay; NaN where it was
-    /// not.
+    /// For each of [`Verb::NAMED`] the order from which a GPU was measured to pay in double
+    /// precision; NaN where it was not.
     pub breakeven: [f64; Verb::NAMED.len()],
 }
 
@@ -162,8 +163,12 @@ impl DeviceSettings {
         (pays(work, self.single, &here, &there, margin), reason)
     }
 
-    /// The order at which a GPU begins to pay, if it was measured.
+    /// The order at which a GPU begins to pay, if it was measured. Few GPUs are as fast in double
+    /// as in single precision: orders measured in double tell nothing of single.
     fn measured(&self, verb: Verb) -> Option<f64> {
+        if self.single {
+            return None;
+        }
         let named = Verb::NAMED.iter().zip(self.breakeven);
         let mut found = named.filter(|((_, v), n)| *v == verb && !n.is_nan());
         found.next().map(|(_, n)| n)

@@ -91,6 +91,20 @@ fn one_device_stays_one() {
     assert!(how.shared_by(&with(0)).is_empty());
 }
 
+/// On a graphics card the GPU may never pay in double precision, and pays in single.
+#[test]
+fn measured_orders_are_those_of_double_precision() {
+    let mut settings = auto();
+    settings.breakeven = [f64::INFINITY; Verb::NAMED.len()];
+    let work = Work::square(Verb::Product, 4096);
+    assert_eq!(settings.choose(&work, &with(1)).processor, Processor::Cpu);
+    settings.single = true;
+    assert_eq!(
+        settings.choose(&work, &with(1)).processor,
+        Processor::Cuda(0)
+    );
+}
+
 #[test]
 fn sizes_for_a_gpu() {
     assert!(suits_sparse(SPARSE_ROWS, 1) && !suits_sparse(SPARSE_ROWS - 1, 1));

@@ -117,6 +117,7 @@ fn describe(ordinal: usize) -> Result<GpuInfo> {
         memory_free: free,
         driver: driver_text(),
         multiprocessors: ctx.properties.multiprocessors,
+        single_per_double: ctx.properties.single_per_double(),
     })
 }
 

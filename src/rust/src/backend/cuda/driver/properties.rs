@@ -88,10 +88,9 @@ impl Properties {
 
     /// Operations in single precision per second of one multiprocessor, at most.
     fn single_rate(&self) -> f64 {
-        let per_cycle = if self.capability == (8, 0) {
-            128.0
-        } else {
-            256.0
+        let per_cycle = match self.capability {
+            (6, 0) | (7, _) | (8, 0) => 128.0,
+            _ => 256.0,
         };
         per_cycle * self.clock
     }
@@ -103,6 +102,11 @@ impl Properties {
         } else {
             self.tensor_rate()
         }
+    }
+
+    /// How many operations in single precision take as long as one in double precision.
+    pub(crate) fn single_per_double(&self) -> f64 {
+        self.product_rate::<f32>() / self.product_rate::<f64>()
     }
 
     /// Operations of the longest launch. An interrupt is noticed between launches. It waits for the

@@ -34,7 +34,6 @@ fn model(p: &Properties) -> Gpu {
         (6, 0) | (7, 0) => 0.5 * p.product_rate::<f64>(),
         _ => p.product_rate::<f64>(),
     };
-    let single = p.product_rate::<f32>() * if p.capability < (8, 0) { 0.5 } else { 1.0 };
     // Other GPUs need a launch for each 64 columns, or for each column.
     let chain = if p.double_keeps_up() { 1.0 } else { 4.0 };
     // PCIe 5, 4 and 3, less what staging costs.
@@ -44,7 +43,7 @@ fn model(p: &Properties) -> Gpu {
         _ => 10e9,
     };
     Gpu {
-        rates: (all * double, all * single),
+        rates: (all * double, all * p.product_rate::<f32>()),
         step: chain * CLOCK / p.clock.max(1e8),
         bus,
         start: 60e-6,
@@ -79,6 +78,26 @@ mod tests {
         // A V100 has 7.8 TFLOP/s in double precision.
         let v100 = gpu(80, (7, 0), 1.53e9);
         assert!((3e12..8e12).contains(&v100.rates.0), "{v100:?}");
+    }
+
+    #[test]
+    fn graphics_cards_do_singles_faster() {
+        let share = |capability| {
+            let p = Properties {
+                multiprocessors: 16,
+                capability,
+                driver: 12040,
+                clock: 1.8e9,
+                shared: 64 << 10,
+                cooperative: true,
+            };
+            p.single_per_double()
+        };
+        assert_eq!(
+            [(7, 5), (8, 6), (8, 9), (12, 0)].map(share),
+            [32.0, 64.0, 64.0, 64.0]
+        );
+        assert_eq!([(8, 0), (9, 0)].map(share), [1.0, 1.0]);
     }
 
     #[test]

@@ -107,6 +107,11 @@ pub enum Field {
 }
 
 impl Error {
+    /// Whether memory was too small, of a GPU or of the host: it may suffice later.
+    pub fn is_lack_of_memory(&self) -> bool {
+        matches!(self, Error::DeviceMemory { .. } | Error::HostMemory { .. })
+    }
+
     /// The same error, from a part of a batch that begins after `before` matrices of the whole
     /// batch.
     pub fn in_batch(self, before: usize) -> Self {

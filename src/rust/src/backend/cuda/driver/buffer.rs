@@ -40,23 +40,11 @@ impl Buffer {
         if super::shortage::refuses_this() {
             return Err(ctx.too_little(bytes as u64)?);
         }
-        let mut answer = allocate(ctx, bytes, beside);
-        for remedy in REMEDIES {
-            if !matches!(answer, Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY)) {
-                break;
-            }
-            if let Some(search) = remedy {
-                // Only matrices that outlive a call can be garbage.
-                if held(ctx.place()).1 == 0 {
-                    break;
-                }
-                relieve(search);
-            }
-            ctx.trim()?;
-            answer = allocate(ctx, bytes, beside);
-        }
-        match answer {
-            Ok(ptr) => {
+        let mut ptr = 0;
+        match ctx.with_remedies(|| allocate(ctx, bytes, beside, &mut ptr))? {
+            CUresult::CUDA_ERROR_OUT_OF_MEMORY => Err(ctx.too_little(bytes as u64)?),
+            code => {
+                ctx.check(code, "cuMemAlloc")?;
                 let before = ctx.allocated.fetch_add(bytes as u64, Ordering::Relaxed);
                 ctx.pool.in_use(before, before + bytes as u64);
                 Ok(Buffer {
@@ -64,13 +52,6 @@ impl Buffer {
                     ptr,
                     bytes,
                     beside,
-                })
-            }
-            Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY) => Err(ctx.too_little(bytes as u64)?),
-            Err(code) => {
-                ctx.check(code, "cuMemAlloc")?;
-                Err(Error::Internal {
-                    what: "an allocation failed without an error".to_string(),
                 })
             }
         }
@@ -173,24 +154,42 @@ impl Buffer {
     }
 }
 
-/// One attempt.
-fn allocate(ctx: &Context, bytes: usize, beside: bool) -> std::result::Result<u64, CUresult> {
+impl Context {
+    /// Makes a request to the driver, and again after each remedy while the GPU's memory is short.
+    /// Returns the code of the last request.
+    pub(super) fn with_remedies(&self, mut request: impl FnMut() -> CUresult) -> Result<CUresult> {
+        let mut code = request();
+        for remedy in REMEDIES {
+            if code != CUresult::CUDA_ERROR_OUT_OF_MEMORY {
+                break;
+            }
+            if let Some(search) = remedy {
+                // Only matrices that outlive a call can be garbage.
+                if held(self.place()).1 == 0 {
+                    break;
+                }
+                relieve(search);
+            }
+            self.trim()?;
+            code = request();
+        }
+        Ok(code)
+    }
+}
+
+/// One request, for an address at `ptr`.
+fn allocate(ctx: &Context, bytes: usize, beside: bool, ptr: &mut u64) -> CUresult {
     #[cfg(any(test, feature = "testing"))]
     if ctx.allocated.load(Ordering::Relaxed) + bytes as u64 > super::belief::most_memory() {
-        return Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
+        return CUresult::CUDA_ERROR_OUT_OF_MEMORY;
     }
-    let mut ptr = 0;
     // SAFETY: the context is current; the pool, where there is one, belongs to its device.
-    let code = unsafe {
+    unsafe {
         if ctx.pool.handle.is_null() {
-            sys::cuMemAlloc_v2(&mut ptr, bytes)
+            sys::cuMemAlloc_v2(ptr, bytes)
         } else {
-            sys::cuMemAllocFromPoolAsync(&mut ptr, bytes, ctx.pool.handle, ctx.stream_of(beside))
+            sys::cuMemAllocFromPoolAsync(ptr, bytes, ctx.pool.handle, ctx.stream_of(beside))
         }
-    };
-    match code {
-        CUresult::CUDA_SUCCESS => Ok(ptr),
-        code => Err(code),
     }
 }
 

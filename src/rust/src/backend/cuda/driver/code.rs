@@ -37,8 +37,8 @@ pub(super) fn unpack_code(packed: &[u8], arch: i32) -> Result<(Vec<u8>, Paramete
     read_code(BufReader::new(reader), arch)
 }
 
-/// As [`unpack_code`], for a file that is unpacked already.
-pub(super) fn read_code(mut reader: impl BufRead, arch: i32) -> Result<(Vec<u8>, Parameters)> {
+/// As [`unpack_code`], for a file that is unpacked.
+fn read_code(mut reader: impl BufRead, arch: i32) -> Result<(Vec<u8>, Parameters)> {
     let wanted = format!("sm_{arch}");
     let (mut before, mut length) = (0, None);
     let mut parameters = Parameters::new();
@@ -75,25 +75,6 @@ pub(super) fn read_code(mut reader: impl BufRead, arch: i32) -> Result<(Vec<u8>,
         return Err(damaged("it is cut short"));
     }
     Ok((code, parameters))
-}
-
-/// The text with which such a file begins, for the machine code of one architecture.
-pub(super) fn heading(arch: i32, bytes: usize, parameters: &Parameters) -> String {
-    let mut lines = vec![format!("sm_{arch} {bytes}")];
-    for (name, kinds) in parameters {
-        let kinds: String = kinds.iter().copied().map(sign).collect();
-        lines.push(format!("kernel {name} {kinds}"));
-    }
-    lines.join("\n") + "\n\n"
-}
-
-fn sign(kind: ParameterKind) -> char {
-    match kind {
-        ParameterKind::Long => 'l',
-        ParameterKind::Int => 'i',
-        ParameterKind::Double => 'd',
-        ParameterKind::Float => 'f',
-    }
 }
 
 fn kind_of(sign: char) -> Option<ParameterKind> {

@@ -1,6 +1,7 @@
 //! [`Context`]: one GPU with its driver context, streams, kernels and memory pool. It is opened at
 //! first use and never closed.
 
+use std::array;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
@@ -39,7 +40,8 @@ pub(crate) struct Context {
     pub unpinned: AtomicBool,
     pub pool: Pool,
     pid: u32,
-    modules: Mutex<HashMap<Family, &'static Module>>,
+    /// What came of the attempt to load each family, if there was one.
+    modules: [Mutex<Option<Result<&'static Module>>>; Family::ALL.len()],
     functions: Mutex<HashMap<(Kernel, &'static str), &'static LoadedKernel>>,
     pub fences: Mutex<Fences>,
     /// Workspace of products in the first stream, and of those in the second.
@@ -134,17 +136,31 @@ impl Context {
 
     fn create(ordinal: usize) -> Result<Context> {
         let mut device = 0;
+        // SAFETY: the driver is initialised; the out-parameter is valid.
+        check(
+            unsafe { sys::cuDeviceGet(&mut device, ordinal as i32) },
+            "cuDeviceGet",
+        )?;
         let mut handle = std::ptr::null_mut();
+        // SAFETY: as above.
+        check(
+            unsafe { sys::cuDevicePrimaryCtxRetain(&mut handle, device) },
+            "cuDevicePrimaryCtxRetain",
+        )?;
+        Context::around(ordinal, device, handle).inspect_err(|_| {
+            // SAFETY: retained above. If nobody else in this process uses it, it goes with its
+            // streams and its pool.
+            let _ = unsafe { sys::cuDevicePrimaryCtxRelease_v2(device) };
+        })
+    }
+
+    /// The rest of [`Context::create`], in the driver's context.
+    fn around(ordinal: usize, device: sys::CUdevice, handle: sys::CUcontext) -> Result<Context> {
         let mut streams = [std::ptr::null_mut(); 4];
         let mut side = std::ptr::null_mut();
-        // SAFETY: the driver is initialised; out-parameters are valid; the primary context is never
-        // released.
+        // SAFETY: out-parameters are valid; the primary context is not released while a Context has
+        // it.
         unsafe {
-            check(sys::cuDeviceGet(&mut device, ordinal as i32), "cuDeviceGet")?;
-            check(
-                sys::cuDevicePrimaryCtxRetain(&mut handle, device),
-                "cuDevicePrimaryCtxRetain",
-            )?;
             check(sys::cuCtxSetCurrent(handle), "cuCtxSetCurrent")?;
             let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
             for stream in &mut streams {
@@ -170,7 +186,7 @@ impl Context {
             unpinned: AtomicBool::new(false),
             pool: pool::create(device, ordinal)?,
             pid: std::process::id(),
-            modules: Mutex::default(),
+            modules: array::from_fn(|_| Mutex::default()),
             functions: Mutex::default(),
             fences: Mutex::default(),
             sums: Default::default(),
@@ -279,23 +295,36 @@ impl Context {
         Ok(f)
     }
 
-    /// Whether a family has code for this GPU that is worth running on it.
+    /// Whether a family has code for this GPU that is worth running on it, and that loads.
     pub(crate) fn has(&self, family: Family) -> bool {
+        // Memory may suffice later, for this code as for the code in its place.
+        let loads = |f| match self.module(f) {
+            Ok(_) => true,
+            Err(e) => e.is_lack_of_memory(),
+        };
+        self.suits(family) && loads(family)
+    }
+
+    /// Whether a family has code for this GPU that is worth running on it.
+    pub(super) fn suits(&self, family: Family) -> bool {
         let properties = &self.properties;
         family.driver() <= properties.driver
             && (properties.double_on_tensor_cores() || !family.is_double_on_tensor_cores())
             && family.is_for(properties.capability)
     }
 
-    /// A family's code, loaded on the first call.
+    /// A family's code, loaded on the first call. A family that did not load is not tried again.
     pub(crate) fn module(&self, family: Family) -> Result<&'static Module> {
         self.bind()?;
-        let mut modules = lock(&self.modules);
-        if let Some(m) = modules.get(&family) {
-            return Ok(m);
+        let mut known = lock(&self.modules[family as usize]);
+        if let Some(outcome) = &*known {
+            return outcome.clone();
         }
-        let m: &'static Module = Box::leak(Box::new(self.load_family(family)?));
-        modules.insert(family, m);
-        Ok(m)
+        let loaded = self.load_family(family);
+        let loaded = loaded.map(|module| &*Box::leak(Box::new(module)));
+        if !loaded.as_ref().is_err_and(Error::is_lack_of_memory) {
+            *known = Some(loaded.clone());
+        }
+        loaded
     }
 }

@@ -10,7 +10,6 @@ pub(super) mod chunks;
 pub(super) mod code;
 pub(super) mod context;
 pub(super) mod guards;
-mod kept;
 pub(super) mod kernels;
 mod launch;
 pub(super) mod modules;

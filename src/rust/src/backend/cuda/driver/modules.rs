@@ -1,24 +1,23 @@
 //! Loads the code of the kernels onto the GPU.
 //!
 //! The library contains machine code for the usual GPUs, and PTX for all, both packed. A family is
-//! unpacked at first use. Machine code is loaded in milliseconds. What the driver compiles from PTX
-//! is kept in a file for later sessions.
+//! unpacked at first use. Machine code is loaded in milliseconds. From PTX the driver compiles
+//! machine code in seconds, and keeps it in its own cache for later sessions.
 //! The parameters of a kernel are known from its PTX, so that a launch with other arguments is an
 //! error.
 
 use std::ffi::CString;
-use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::OnceLock;
 
 use cudarc::driver::sys::{self, CUresult};
 
 use super::code::{damaged, parameters, unpack, unpack_code, Parameters};
-use super::context::{check, Context};
-use super::kept::Place;
+use super::context::Context;
 use super::kernels::{Family, Kernel, LoadedKernel};
-use super::version::driver_text;
 use crate::base::error::{Error, Result};
-use crate::base::reserve;
+use crate::base::interrupt::{attended, Stop};
+use crate::base::{reserve, spawn};
 
 /// A family's code on the GPU, which is never unloaded, and the parameters of its kernels.
 #[derive(Debug)]
@@ -51,43 +50,28 @@ const SHARED_ALWAYS: usize = 48 << 10;
 /// process.
 const COMPILER: usize = 256 << 20;
 
-/// Codes of a driver that does not take machine code for this GPU.
-fn is_refused(code: CUresult) -> bool {
-    matches!(
-        code,
-        CUresult::CUDA_ERROR_INVALID_IMAGE
-            | CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU
-            | CUresult::CUDA_ERROR_INVALID_SOURCE
-    )
-}
+/// Families that the driver compiles at the same time, at most. Its compiler uses one thread. With
+/// more than four, the largest family takes most of the time.
+const COMPILERS: usize = 4;
 
 impl Context {
-    /// Loads a family's module: machine code of the library, or else what the driver compiles from
-    /// PTX now or has compiled in an earlier session.
+    /// Loads a family's module: the library's machine code, or what the driver compiles from PTX.
     ///
-    /// Errors: [`Error::HostMemory`] if the compiler has too little memory;
+    /// Errors: [`Error::DeviceMemory`] and [`Error::HostMemory`] if there is too little memory;
     /// [`Error::DeviceUnavailable`] if the module does not load.
     pub(super) fn load_family(&self, family: Family) -> Result<Module> {
+        let mut refused = None;
         if let Some((packed, arch)) = family.machine_code(self.properties.capability) {
             let (code, parameters) = unpack_code(packed, arch)?;
             match self.load_image(&code) {
                 Ok(handle) => return Ok(Module::new(handle, parameters, false)),
-                Err(code) if is_refused(code) => {}
-                Err(code) => return Err(self.not_loaded(code)),
+                Err(e) if self.is_final(&e) => return Err(e),
+                Err(e) => refused = Some(e),
             }
         }
-        let packed = family.ptx(self.properties.capability);
-        let (packed, _) = packed.ok_or_else(|| Error::Internal {
-            what: format!("kernels {family:?} are not for this GPU"),
-        })?;
-        let (major, minor) = self.properties.capability;
-        let arch = 10 * major + minor;
-        let place = self.place_of(family, packed, arch);
-        if let Some((code, parameters)) = place.as_ref().and_then(|p| p.read(arch)) {
-            if let Ok(handle) = self.load_image(&code) {
-                return Ok(Module::new(handle, parameters, false));
-            }
-        }
+        let Some((packed, _)) = family.ptx(self.properties.capability) else {
+            return Err(self.does_not_load(refused));
+        };
         if !reserve::is_free(COMPILER) {
             return Err(Error::HostMemory {
                 needed: COMPILER as u64,
@@ -96,29 +80,72 @@ impl Context {
         let text = unpack(packed)?;
         let parameters = parameters(&text);
         let text = CString::new(text).map_err(damaged)?;
-        let handle = match self.compile(text.as_bytes_with_nul()) {
-            Ok(code) => {
-                let loaded = self.load_image(&code);
-                if let (Ok(_), Some(place)) = (&loaded, place) {
-                    place.write(arch, &code, &parameters);
-                }
-                loaded
-            }
+        let text = text.as_bytes_with_nul();
+        let compiled = self.compile(text).map(|code| self.load_image(&code));
+        let loaded = match compiled {
+            Ok(Ok(handle)) => Ok(handle),
+            Ok(Err(e)) if self.is_final(&e) => Err(e),
             // The driver's loader compiles, too.
-            Err(_) => self.load_image(text.as_bytes_with_nul()),
+            _ => self.load_image(text),
         };
-        let handle = handle.map_err(|code| self.not_loaded(code))?;
-        Ok(Module::new(handle, parameters, true))
+        match loaded {
+            Ok(handle) => Ok(Module::new(handle, parameters, true)),
+            Err(e) if self.is_final(&e) => Err(e),
+            Err(e) => Err(self.does_not_load(Some(e))),
+        }
     }
 
-    /// Where the machine code that the driver compiles for this GPU is kept.
-    fn place_of(&self, family: Family, ptx: &[u8], arch: i32) -> Option<Place> {
-        // The driver compiles for the real GPU, and not for one that a test pretends to have.
-        #[cfg(any(test, feature = "testing"))]
-        if super::belief::belief().is_some() {
-            return None;
+    /// Loads every family that suits this GPU, and tells whether the driver has compiled any in
+    /// this session.
+    ///
+    /// Errors: as [`Context::load_family`]; [`Error::Interrupted`].
+    pub(super) fn load_all(&'static self) -> Result<bool> {
+        let suits = |f: &Family| self.suits(*f);
+        let families: Vec<Family> = Family::ALL.into_iter().filter(suits).collect();
+        let next = AtomicUsize::new(0);
+        let load = |stop: Stop<'_>| {
+            while let Some(family) = families.get(next.fetch_add(1, Ordering::Relaxed)) {
+                stop.poll()?;
+                self.module(*family)?;
+            }
+            Ok(())
+        };
+        let has_code = |f: &Family| f.machine_code(self.properties.capability).is_some();
+        if families.iter().all(has_code) {
+            load(Stop::HERE)?;
+        } else {
+            let cores = std::thread::available_parallelism().map_or(1, usize::from);
+            let fits = |n: &usize| reserve::is_free(n * COMPILER);
+            let others = (1..COMPILERS.min(cores)).rev().find(|n| fits(&(n + 1)));
+            attended(|stop| {
+                std::thread::scope(|scope| {
+                    let start = |_| spawn::scoped(scope, || load(stop));
+                    let others: Vec<_> = (0..others.unwrap_or(0))
+                        .map_while(|i| start(i).ok())
+                        .collect();
+                    let own = load(stop);
+                    let panicked = |_| Err(damaged("a thread has panicked"));
+                    others
+                        .into_iter()
+                        .map(|thread| thread.join().unwrap_or_else(panicked))
+                        .fold(own, Result::and)
+                })
+            })?;
         }
-        Place::of(family.stem(), ptx, arch, &driver_text())
+        let compiled = families.iter().map(|f| self.module(*f).map(|m| m.compiled));
+        Ok(compiled.collect::<Result<Vec<bool>>>()?.contains(&true))
+    }
+
+    /// Whether another form of the same code cannot help.
+    fn is_final(&self, e: &Error) -> bool {
+        e.is_lack_of_memory() || self.usable().is_err()
+    }
+
+    fn does_not_load(&self, why: Option<Error>) -> Error {
+        let why = why.map_or_else(|| "there is no code for it".to_string(), |e| e.to_string());
+        Error::DeviceUnavailable {
+            reason: format!("the kernels do not load on GPU {}: {why}", self.ordinal),
+        }
     }
 
     /// Compiles PTX text that ends with a null byte. The context must be current.
@@ -157,27 +184,14 @@ impl Context {
     }
 
     /// Loads machine code, or PTX text that ends with a null byte. The context must be current.
-    fn load_image(&self, image: &[u8]) -> std::result::Result<sys::CUmodule, CUresult> {
+    fn load_image(&self, image: &[u8]) -> Result<sys::CUmodule> {
         let mut handle = std::ptr::null_mut();
         // SAFETY: the image is an ELF file from our assembler or null-terminated text, and outlives
         // the call.
-        match unsafe { sys::cuModuleLoadData(&mut handle, image.as_ptr().cast()) } {
-            CUresult::CUDA_SUCCESS => Ok(handle),
-            code => Err(code),
-        }
-    }
-
-    fn not_loaded(&self, code: CUresult) -> Error {
-        let e = match self.check(code, "cuModuleLoadData") {
-            Ok(()) => damaged("the driver reports no error"),
-            Err(e) => e,
-        };
-        match self.usable() {
-            Ok(()) => Error::DeviceUnavailable {
-                reason: format!("the kernels do not load on GPU {}: {e}", self.ordinal),
-            },
-            // The GPU has failed, perhaps in an earlier launch.
-            Err(_) => e,
+        let load = || unsafe { sys::cuModuleLoadData(&mut handle, image.as_ptr().cast()) };
+        match self.with_remedies(load)? {
+            CUresult::CUDA_ERROR_OUT_OF_MEMORY => Err(self.too_little(image.len() as u64)?),
+            code => self.check(code, "cuModuleLoadData").map(|()| handle),
         }
     }
 
@@ -197,7 +211,7 @@ impl Context {
         let mut handle = std::ptr::null_mut();
         // SAFETY: the module is loaded and the name is null-terminated.
         let code = unsafe { sys::cuModuleGetFunction(&mut handle, module.handle, text.as_ptr()) };
-        check(code, "cuModuleGetFunction")?;
+        self.check(code, "cuModuleGetFunction")?;
         Ok(LoadedKernel {
             handle,
             params,
@@ -205,5 +219,51 @@ impl Context {
             large_clusters: AtomicBool::new(false),
             resident: OnceLock::new(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As on a GPU for which the library has no machine code.
+    #[test]
+    fn the_driver_compiles_what_loads() {
+        let Some(ctx) = Context::for_test() else {
+            return;
+        };
+        ctx.bind().unwrap();
+        for family in [Family::Norms, Family::Precision] {
+            let (packed, _) = family.ptx((6, 0)).unwrap();
+            let text = unpack(packed).unwrap();
+            let parameters = parameters(&text);
+            let names: Vec<String> = parameters.keys().cloned().collect();
+            let text = CString::new(text).unwrap();
+            let code = ctx.compile(text.as_bytes_with_nul()).unwrap();
+            for image in [&code, text.as_bytes_with_nul()] {
+                let handle = ctx.load_image(image).unwrap();
+                for name in &names {
+                    let name = CString::new(name.as_str()).unwrap();
+                    let mut function = std::ptr::null_mut();
+                    // SAFETY: the module is loaded and the name is null-terminated.
+                    let found =
+                        unsafe { sys::cuModuleGetFunction(&mut function, handle, name.as_ptr()) };
+                    assert_eq!(found, CUresult::CUDA_SUCCESS, "{name:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn other_text_is_an_error() {
+        let Some(ctx) = Context::for_test() else {
+            return;
+        };
+        ctx.bind().unwrap();
+        let text = c".version 8.0\n.target sm_60\nnonsense".to_bytes_with_nul();
+        assert!(ctx.compile(text).is_err());
+        let e = ctx.load_image(text).unwrap_err();
+        assert!(matches!(e, Error::DeviceFailed { .. }), "{e:?}");
+        assert_eq!(ctx.usable(), Ok(()));
     }
 }

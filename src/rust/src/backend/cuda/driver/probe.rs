@@ -6,7 +6,6 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use cudarc::driver::sys::{self, CUresult};
 
 use super::context::{check, error_name, Context};
-use super::kernels::Family;
 use super::version::{dotted, driver_text, driver_version};
 use crate::base::error::{Error, Result};
 use crate::device::report::{GpuInfo, ProbeStep};
@@ -157,20 +156,7 @@ pub fn probe() -> Vec<ProbeStep> {
     if !present {
         return steps;
     }
-    let started = driver();
-    add(
-        &mut steps,
-        "driver start",
-        started.is_ok(),
-        match &started {
-            Ok(()) => driver_text(),
-            Err(e) => e.to_string(),
-        },
-        "see whether nvidia-smi works in a terminal; a driver older than 525 must be updated",
-    );
-    if started.is_err() {
-        return steps;
-    }
+    // A driver from which every GPU is hidden may not start.
     let visible = std::env::var("CUDA_VISIBLE_DEVICES");
     let hidden = matches!(visible.as_deref().map(str::trim), Ok("" | "-1"));
     add(
@@ -180,6 +166,33 @@ pub fn probe() -> Vec<ProbeStep> {
         visible.map_or_else(|_| "not set".to_string(), |v| format!("\"{v}\"")),
         "this environment variable hides every GPU: unset it before R starts",
     );
+    let started = driver();
+    let stub = CUresult::CUDA_ERROR_STUB_LIBRARY;
+    add(
+        &mut steps,
+        "driver start",
+        started.is_ok(),
+        match &started {
+            Ok(()) => driver_text(),
+            Err(e) => e.to_string(),
+        },
+        match &started {
+            Err(e) if *e == forked() => {
+                "start workers as new R sessions: parallel::makeCluster(type = \"PSOCK\")"
+            }
+            Err(e) if e.to_string().contains(&error_name(stub)) => {
+                "this library is a stub for compilers: take its folder, which ends with stubs, off \
+                 LD_LIBRARY_PATH before R starts"
+            }
+            _ => {
+                "see whether nvidia-smi works in a terminal; a driver older than 525 must be \
+                 updated"
+            }
+        },
+    );
+    if started.is_err() {
+        return steps;
+    }
     let count = count_devices().unwrap_or(0);
     add(
         &mut steps,
@@ -229,20 +242,14 @@ fn probe_device(ordinal: usize, steps: &mut Vec<ProbeStep>) {
     if described.is_err() {
         return;
     }
-    let loaded = Context::open(ordinal).and_then(|c| {
-        let families = Family::ALL.iter().filter(|f| c.has(**f));
-        let compiled = families.map(|f| c.module(*f).map(|m| m.compiled));
-        compiled.collect::<Result<Vec<bool>>>()
-    });
+    let loaded = Context::open(ordinal).and_then(Context::load_all);
     add(
         steps,
         &format!("kernels on GPU {ordinal}"),
         loaded.is_ok(),
         match &loaded {
-            Ok(compiled) if compiled.contains(&true) => {
-                "load; the driver has compiled them for this GPU".to_string()
-            }
-            Ok(_) => "load".to_string(),
+            Ok(true) => "load; the driver has compiled them for this GPU".to_string(),
+            Ok(false) => "load".to_string(),
             Err(e) => e.to_string(),
         },
         "a GPU of compute capability 6.0 or newer is needed, and the driver's PTX compiler \

@@ -3,19 +3,20 @@
 //!
 //! Each worker thread has a lane: a few slots of pinned memory that it fills or empties in turn. A
 //! slot has an event that tells when the GPU is done with it. Lanes are allocated at first use and
-//! kept, at most `LANES` of them.
+//! kept, at most `LANES` of them. To pin memory takes 0.4 ms for a MiB, so that a session's first
+//! small transfer gets small slots. A larger transfer replaces them.
 
 use std::ptr::null_mut;
 
 use cudarc::driver::sys;
 
 use super::context::Context;
-use crate::backend::cuda::driver::chunks::CopyChunk;
+use crate::backend::cuda::driver::chunks::{cut, CopyChunk};
 use crate::base::error::Result;
 use crate::base::threads::{owns_pool, wanted};
 
-/// Bytes of a slot.
-pub(crate) const SLOT: usize = 2 << 20;
+/// Bytes of the largest slot.
+const SLOT: usize = 2 << 20;
 /// Slots of a lane: one that is filled or emptied, and two in flight.
 pub(crate) const SLOTS: usize = 3;
 /// More threads copy no faster than the bus takes it.
@@ -24,6 +25,8 @@ const LANES: usize = 16;
 pub(crate) struct Staging {
     ctx: &'static Context,
     memory: *mut u8,
+    /// Bytes of a slot.
+    pub slot: usize,
     pub lanes: Vec<Lane>,
 }
 
@@ -40,7 +43,7 @@ pub(crate) struct Lane {
 // SAFETY: as for `Staging`, of which it is a part.
 unsafe impl Send for Lane {}
 
-/// Pinned memory of `SLOT` bytes.
+/// Pinned memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Slot {
     pub memory: *mut u8,
@@ -58,19 +61,23 @@ pub(crate) fn workers() -> usize {
 }
 
 impl Staging {
-    pub(crate) fn new(ctx: &'static Context) -> Result<Staging> {
+    /// Staging memory for transfers of up to so many bytes by so many threads. Longer transfers can
+    /// use it, too, and are faster with longer slots.
+    pub(crate) fn new(ctx: &'static Context, bytes: usize, workers: usize) -> Result<Staging> {
         ctx.bind()?;
         let lanes = match owns_pool() {
             true => rayon::current_num_threads().min(LANES),
             false => 1,
         };
+        let slot = Staging::slot_for(bytes, workers);
         let mut memory = null_mut();
         // SAFETY: the context is current, the out-parameter valid.
-        let code = unsafe { sys::cuMemHostAlloc(&mut memory, lanes * SLOTS * SLOT, 0) };
+        let code = unsafe { sys::cuMemHostAlloc(&mut memory, lanes * SLOTS * slot, 0) };
         ctx.check(code, "cuMemHostAlloc")?;
         let mut staging = Staging {
             ctx,
             memory: memory.cast(),
+            slot,
             lanes: Vec::with_capacity(lanes),
         };
         for lane in 0..lanes {
@@ -78,12 +85,12 @@ impl Staging {
                 memory: null_mut(),
                 event: null_mut(),
             }; SLOTS];
-            for (i, slot) in slots.iter_mut().enumerate() {
+            for (i, one) in slots.iter_mut().enumerate() {
                 // SAFETY: within the memory.
-                slot.memory = unsafe { staging.memory.add((lane * SLOTS + i) * SLOT) };
+                one.memory = unsafe { staging.memory.add((lane * SLOTS + i) * slot) };
                 let flags = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING as u32;
                 // SAFETY: the context is current, the out-parameter valid.
-                let code = unsafe { sys::cuEventCreate(&mut slot.event, flags) };
+                let code = unsafe { sys::cuEventCreate(&mut one.event, flags) };
                 if let Err(e) = ctx.check(code, "cuEventCreate") {
                     destroy(&slots[..i]);
                     return Err(e);
@@ -95,7 +102,16 @@ impl Staging {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.lanes.len() * SLOTS * SLOT
+        self.lanes.len() * SLOTS * self.slot
+    }
+
+    /// Whether a transfer is as fast as with longer slots.
+    pub(crate) fn suits(&self, bytes: usize, workers: usize) -> bool {
+        self.slot >= Staging::slot_for(bytes, workers)
+    }
+
+    fn slot_for(bytes: usize, workers: usize) -> usize {
+        cut(bytes, workers, SLOT).0
     }
 }
 

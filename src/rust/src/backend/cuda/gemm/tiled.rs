@@ -122,10 +122,12 @@ impl<T: Scalar> TiledProduct<T> {
         };
         let largest = i32::MAX as usize - 128;
         let sizes = c.rows <= largest && c.cols <= largest && a.cols <= largest;
-        let family = if is_single::<T>() {
-            Family::ProductSingle
-        } else {
-            Family::Product
+        // As `region` chooses it.
+        let thin = update.triangle == UpdatedPart::Full && c.rows.min(c.cols) <= TileShape::THIN;
+        let family = match (is_single::<T>(), thin) {
+            (true, _) => Family::ProductSingle,
+            (false, true) => Family::ProductThin,
+            (false, false) => Family::Product,
         };
         let usable = ctx.has(family) && sizes && product.operands().is_some();
         usable.then_some(product)

@@ -199,11 +199,11 @@ impl Rows {
         // for them.
         let few = with(false);
         let round = few.resident * few.at_once;
-        let tensor = ctx.has(Family::QrDivide) && ctx.properties.double_keeps_up();
+        let tensor = ctx.properties.double_keeps_up();
         if m <= if tensor { round / 2 } else { 2 * round } {
             return few;
         }
-        if tensor {
+        if tensor && ctx.has(Family::QrDivide) {
             let shared = tiles(n);
             // This many blocks use all registers.
             let (divide, finish, most) = match n <= NARROW {

@@ -9,7 +9,6 @@ use faer::{MatMut, MatRef};
 use crate::backend::cuda::driver::chunks::cut;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::guards::require;
-use crate::backend::cuda::driver::staging::SLOT;
 use crate::backend::cuda::driver::traffic::count;
 use crate::backend::cuda::gemm;
 use crate::backend::cuda::gemm::update::Update;
@@ -39,7 +38,8 @@ pub(crate) fn multiply<T: Scalar>(
         return Ok(false);
     };
     let bytes = rows * cols * size_of::<T>();
-    let Some((mut staging, workers)) = stage(ctx)? else {
+    let operands = (a.nrows() * a.ncols() + b.nrows() * b.ncols()) * size_of::<T>();
+    let Some((mut staging, workers, slot)) = stage(ctx, bytes.max(operands))? else {
         return Ok(false);
     };
     let (left, right, c) = (
@@ -56,8 +56,8 @@ pub(crate) fn multiply<T: Scalar>(
     };
     let (all_a, all_b) = (from_a.bytes(Part::All), from_b.bytes(Part::All));
     count(all_a + all_b, bytes);
-    let (send, senders) = cut(all_a + all_b, workers, SLOT);
-    let (fetch, fetchers) = cut(bytes, workers, SLOT);
+    let (send, senders) = cut(all_a + all_b, workers, slot);
+    let (fetch, fetchers) = cut(bytes, workers, slot);
     let panels: Vec<(usize, usize)> = (0..cols)
         .step_by(step)
         .map(|j| (j, step.min(cols - j)))

@@ -5,7 +5,6 @@ use super::copy_engine::CopyEngine;
 use super::matrix::stage;
 use crate::backend::cuda::driver::chunks::{cut, HostDevicePair};
 use crate::backend::cuda::driver::context::Context;
-use crate::backend::cuda::driver::staging::SLOT;
 use crate::backend::cuda::driver::traffic::count;
 use crate::backend::cuda::transfer::host_copy::pages_of;
 use crate::base::error::Result;
@@ -57,19 +56,19 @@ pub(crate) unsafe fn pass<T: Scalar, R>(
     down: &[HostDevicePair<T>],
     work: impl FnOnce(&BlockPipeline<'_>) -> Result<R>,
 ) -> Result<Option<R>> {
-    let Some((mut staging, workers)) = stage(ctx)? else {
-        return Ok(None);
-    };
     let bytes = |blocks: &[HostDevicePair<T>]| blocks.iter().map(|b| b.bytes(part)).sum::<usize>();
     let (sent, fetched) = (bytes(up), bytes(down));
+    let Some((mut staging, workers, slot)) = stage(ctx, sent.max(fetched))? else {
+        return Ok(None);
+    };
     count(sent, fetched);
     let blocks = if up.is_empty() { down } else { up };
     take_way(|| Way::Streamed {
         blocks: blocks.len(),
         columns: blocks.first().map_or(0, |b| b.cols),
     });
-    let (send, senders) = cut(sent, workers, SLOT);
-    let (fetch, fetchers) = cut(fetched, workers, SLOT);
+    let (send, senders) = cut(sent, workers, slot);
+    let (fetch, fetchers) = cut(fetched, workers, slot);
     let up: Vec<_> = up.iter().map(|b| b.pieces(part, send)).collect();
     let mut home = Vec::new();
     let mut ends = Vec::with_capacity(down.len());

@@ -10,7 +10,7 @@ use super::copy_engine::CopyEngine;
 use super::host_copy::{gather, scatter};
 use crate::backend::cuda::driver::chunks::{cut, HostDevicePair};
 use crate::backend::cuda::driver::context::{try_lock, Context};
-use crate::backend::cuda::driver::staging::{workers, Slot, Staging, SLOT, SLOTS};
+use crate::backend::cuda::driver::staging::{workers, Slot, Staging, SLOTS};
 use crate::backend::cuda::driver::traffic::count;
 use crate::backend::cuda::transfer::stage::Stage;
 use crate::base::error::{Error, Result};
@@ -66,11 +66,11 @@ fn worth_it<T: Scalar>(pair: &HostDevicePair<T>) -> bool {
     pair.pitch == pair.rows || pair.cols == 1 || pair.bytes(Part::All) >= WORTH
 }
 
-/// Staging memory for one transfer, allocated at first use, and the number of threads. None if
-/// there are no threads, if too little memory can be pinned, or if another transfer holds it. This
-/// call may be part of that transfer, since R code can run while it waits. The driver then copies
-/// without staging, slowly.
-pub(crate) fn stage(ctx: &'static Context) -> Result<Option<(Stage, usize)>> {
+/// Staging memory for one transfer of `bytes` bytes, the number of threads, and the bytes of a
+/// slot. The memory is allocated at first use. None if there are no threads, if too little memory
+/// can be pinned, or if another transfer holds it. This call may be part of that transfer, since R
+/// code can run while it waits. The driver then copies without staging, slowly.
+pub(crate) fn stage(ctx: &'static Context, bytes: usize) -> Result<Option<(Stage, usize, usize)>> {
     let workers = workers();
     let Some(mut staging) = try_lock(&ctx.staging) else {
         return Ok(None);
@@ -78,18 +78,16 @@ pub(crate) fn stage(ctx: &'static Context) -> Result<Option<(Stage, usize)>> {
     if workers == 0 {
         return Ok(None);
     }
-    if staging.is_none() {
-        match Staging::new(ctx) {
+    if !staging.as_ref().is_some_and(|s| s.suits(bytes, workers)) {
+        match Staging::new(ctx, bytes, workers) {
             Ok(made) => *staging = Some(made),
             // Too little memory can be pinned, unless the GPU has failed.
-            Err(Error::DeviceFailed { .. }) => {
-                ctx.bind()?;
-                return Ok(None);
-            }
+            Err(Error::DeviceFailed { .. }) => ctx.bind()?,
             Err(e) => return Err(e),
         }
     }
-    Ok(Some((staging, workers)))
+    let slot = staging.as_ref().map(|s| s.slot);
+    Ok(slot.map(|slot| (staging, workers, slot)))
 }
 
 /// Copies `part` of `a` to the contiguous device matrix at `to`, and perhaps some of the rest. When
@@ -120,13 +118,13 @@ pub(crate) fn upload<T: Scalar>(
     };
     let bytes = pair.bytes(part);
     count(bytes, 0);
-    let Some((mut staging, workers)) = stage(ctx)? else {
+    let Some((mut staging, workers, slot)) = stage(ctx, bytes)? else {
         return direct(ctx, pair, true);
     };
     if bytes < SMALL {
         return ctx.or_drain(send_alone(ctx, &mut staging, pair));
     }
-    let (piece, threads) = cut(bytes, workers, SLOT);
+    let (piece, threads) = cut(bytes, workers, slot);
     let pieces = pair.pieces(part, piece);
     ctx.order_up()?;
     let flow = CopyEngine::new(ctx, vec![pieces], Vec::new(), threads, None);
@@ -159,13 +157,13 @@ pub(crate) fn download<T: Scalar>(
     };
     let bytes = pair.bytes(part);
     count(0, bytes);
-    let Some((mut staging, workers)) = stage(ctx)? else {
+    let Some((mut staging, workers, slot)) = stage(ctx, bytes)? else {
         ctx.wait()?;
         direct(ctx, pair, false)?;
         return ctx.wait();
     };
     if bytes < SMALL {
-        return ctx.or_drain(fetch_alone(ctx, &mut staging, pair));
+        return ctx.or_drain(fetch_alone(ctx, &mut staging, pair, slot));
     }
     // SAFETY: `out` is borrowed for longer than the flow below.
     let pages = match pair.pitch == rows {
@@ -173,7 +171,7 @@ pub(crate) fn download<T: Scalar>(
         false => None,
     };
     ctx.wait()?;
-    let (piece, threads) = cut(bytes, workers, SLOT);
+    let (piece, threads) = cut(bytes, workers, slot);
     let pieces = pair.pieces(part, piece);
     let count = pieces.len();
     let flow = CopyEngine::new(ctx, Vec::new(), pieces, threads, pages);
@@ -206,11 +204,13 @@ fn send_alone<T: Scalar>(
     Ok(())
 }
 
-/// Copies a small matrix back after the work queued in the stream, and waits.
+/// Copies a small matrix back after the work queued in the stream, and waits. `slot`: bytes of a
+/// slot.
 fn fetch_alone<T: Scalar>(
     ctx: &'static Context,
     staging: &mut Stage,
     pair: HostDevicePair<T>,
+    slot: usize,
 ) -> Result<()> {
     ctx.bind()?;
     let Some(lane) = staging.as_mut().and_then(|s| s.lanes.first_mut()) else {
@@ -218,7 +218,7 @@ fn fetch_alone<T: Scalar>(
         direct(ctx, pair, false)?;
         return ctx.wait();
     };
-    for pieces in pair.pieces(Part::All, SLOT).chunks(SLOTS) {
+    for pieces in pair.pieces(Part::All, slot).chunks(SLOTS) {
         let slots: Vec<Slot> = pieces.iter().map(|_| lane.next()).collect();
         for (slot, piece) in slots.iter().zip(pieces) {
             // SAFETY: the caller's matrices have the piece, which is no longer than a slot. What

@@ -56,12 +56,13 @@ pub(crate) fn solve<T: Scalar>(
     b: View<T>,
     stop: u64,
 ) -> Result<bool> {
-    let usable = size_of::<T>() == size_of::<f64>()
-        && ctx.has(Family::TriangularTiles)
-        && SHARED <= ctx.properties.shared
-        && (b.rs == 1 || b.cs == 1);
     let single = m.rows <= TILE && b.cols < MANY_LINES;
-    if !usable || b.is_empty() || single || m.rows > largest(b.cols) {
+    let usable = size_of::<T>() == size_of::<f64>()
+        && SHARED <= ctx.properties.shared
+        && (b.rs == 1 || b.cs == 1)
+        && !(b.is_empty() || single || m.rows > largest(b.cols))
+        && ctx.has(Family::TriangularTiles);
+    if !usable {
         return Ok(false);
     }
     let n = m.rows as f64;

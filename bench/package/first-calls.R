@@ -1,11 +1,13 @@
 # What a user waits for at the first call of each verb in a new session, with default options save
-# the device. Each case runs in processes of its own: with empty caches (of the driver and of this
-# package), then with those caches filled. The seconds are from the call to the result; loading the
+# the device. Each case runs in processes of its own: with an empty cache of the driver, then with
+# that cache filled. The seconds are from the call to the result; loading the
 # package comes before.
-#   Rscript bench/package/first-calls.R [--device=cuda] [--runs=3] [--peers=PYTHON] [CASE]...
+#   Rscript bench/package/first-calls.R [--device=cuda] [--runs=3] [--peers=PYTHON] \
+#     [--output=first-calls] [CASE]...
 # CASE: a name from `cases`; all where none is given. --peers: a Python with PyTorch and CuPy, whose
 # first calls are timed too, from NumPy array to NumPy array; importing them comes before.
-# Results: first-calls.md and .csv.
+# Results: first-calls.md and .csv, or what --output names, such as first-calls-ptx for a package
+# without machine code.
 
 file <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
 here <- dirname(normalizePath(file))
@@ -19,6 +21,7 @@ option <- function(name, default) {
 device <- option("device", "cuda")
 runs <- as.integer(option("runs", "3"))
 peers <- option("peers", "")
+output <- option("output", "first-calls")
 
 # What a case has before its call, all of it computed by base R.
 dense <- "n <- 1000; set.seed(1); x <- matrix(rnorm(n * n), n); b <- rnorm(n)"
@@ -81,8 +84,7 @@ same <- c("gpu_matmult", "gpu_chol", "gpu_lu", "gpu_qr", "gpu_solve")
 numbers <- function(program, arguments, caches) {
   env <- c(
     paste0("CUDA_CACHE_PATH=", file.path(caches, "driver")),
-    paste0("CUPY_CACHE_DIR=", file.path(caches, "cupy")),
-    paste0("R_USER_CACHE_DIR=", file.path(caches, "package"))
+    paste0("CUPY_CACHE_DIR=", file.path(caches, "cupy"))
   )
   out <- suppressWarnings(system2(program, shQuote(arguments), stdout = TRUE, stderr = TRUE,
     env = env))
@@ -141,9 +143,9 @@ if (nzchar(peers)) {
   }
 }
 
-bench_write("first-calls", "First calls in a new session", list(`Seconds` = table),
+bench_write(output, "First calls in a new session", list(`Seconds` = table),
   notes = c(
     sprintf("Medians of %d processes each; device = \"%s\".", runs, device),
-    "`empty`: first call with empty caches of the driver and of the library; `filled`: first call",
-    "of the next process; `second`: its second call."
+    "`empty`: first call with an empty cache of the driver (and of CuPy); `filled`: first call of",
+    "the next process; `second`: its second call."
   ))

@@ -167,7 +167,6 @@ pub fn probe() -> Vec<ProbeStep> {
         "this environment variable hides every GPU: unset it before R starts",
     );
     let started = driver();
-    let stub = CUresult::CUDA_ERROR_STUB_LIBRARY;
     add(
         &mut steps,
         "driver start",
@@ -180,7 +179,7 @@ pub fn probe() -> Vec<ProbeStep> {
             Err(e) if *e == forked() => {
                 "start workers as new R sessions: parallel::makeCluster(type = \"PSOCK\")"
             }
-            Err(e) if e.to_string().contains(&error_name(stub)) => {
+            Err(e) if e.to_string().contains("STUB_LIBRARY") => {
                 "this library is a stub for compilers: take its folder, which ends with stubs, off \
                  LD_LIBRARY_PATH before R starts"
             }

@@ -13,26 +13,54 @@ how <- function(device, precision, call) {
 
 # The error for settings that settings.c refused.
 abort_settings <- function(device, precision, call) {
-  if (!(is.character(device) && length(device) == 1L && !is.na(device))) {
-    abort_argument(
-      "device", "'device' must be one of \"auto\", \"cpu\", \"cuda\" or \"cuda:<number>\"", call
-    )
+  from_option <- !("device" %in% names(call)) && identical(device, getOption("cudafactor.device"))
+  wrong <- wrong_setting(device, precision, from_option)
+  text <- paste(c(wrong$text, restoring(wrong$options)), collapse = "; ")
+  if (wrong$argument == "device" && is_string(device)) {
+    abort("device_unavailable", text, call, reason = text)
   }
-  if (!grepl("^(auto|cpu|cuda|cuda:[0-9]{1,6})$", device)) {
-    reason <- sprintf(
-      "'device' must be \"auto\", \"cpu\", \"cuda\" or \"cuda:<number>\", not \"%s\"", device
+  abort_argument(wrong$argument, text, call)
+}
+
+# What settings.c refused: the `argument`, the `text` that says so, and the `options` to correct.
+# `from_option`: the device is the option's value.
+wrong_setting <- function(device, precision, from_option) {
+  if (!(is_string(device) && grepl("^(auto|cpu|cuda|cuda:[0-9]{1,6})$", device))) {
+    text <- sprintf(
+      "%s must be \"auto\", \"cpu\", \"cuda\" or \"cuda:<number>\", not %s",
+      if (from_option) "the option \"cudafactor.device\"" else "'device'", as_code(device)
     )
-    abort("device_unavailable", reason, call, reason = reason)
+    return(list(
+      argument = "device", text = text, options = if (from_option) "cudafactor.device"
+    ))
   }
-  if (!(is.character(precision) && length(precision) == 1L &&
-    precision %in% c("double", "single"))) {
-    abort_argument("precision", "'precision' must be \"double\" or \"single\"", call)
+  if (!(is_string(precision) && precision %in% c("double", "single"))) {
+    return(list(argument = "precision", text = "'precision' must be \"double\" or \"single\""))
   }
   wrong <- Filter(function(name) !option_fits[[name]](getOption(name)), names(option_fits))
-  abort_argument(
-    "options", paste0("the option \"", wrong, "\" must be ", option_wants[wrong], collapse = "; "),
-    call
+  values <- vapply(wrong, function(name) as_code(getOption(name)), "")
+  list(
+    argument = "options", options = wrong,
+    text = sprintf("the option \"%s\" must be %s, not %s", wrong, option_wants[wrong], values)
   )
+}
+
+# The remedy for wrong options.
+restoring <- function(names) {
+  if (length(names)) {
+    sprintf(
+      "options(%s) restores the default%s", paste(names, "= NULL", collapse = ", "),
+      if (length(names) > 1L) "s" else ""
+    )
+  }
+}
+
+is_string <- function(value) is.character(value) && length(value) == 1L && !is.na(value)
+
+# A value as R code, for an error, cut at 60 characters.
+as_code <- function(value) {
+  text <- paste(deparse(value, nlines = 2L), collapse = " ")
+  if (nchar(text) > 60L) paste(substr(text, 1L, 56L), "...") else text
 }
 
 # Tests of option values, which may be unset, and the words for what they must be.
@@ -44,7 +72,9 @@ is_device_numbers <- function(value) {
 }
 
 option_fits <- list(
-  cudafactor.threads = function(value) is.null(value) || is_size(value),
+  cudafactor.threads = function(value) {
+    is.null(value) || is_size(value) && value == floor(value)
+  },
   cudafactor.min_flops = function(value) is.null(value) || is_size(value),
   cudafactor.progress = function(value) is.null(value) || isTRUE(value) || isFALSE(value) ||
     is_size(value),
@@ -52,19 +82,24 @@ option_fits <- list(
   cudafactor.devices = function(value) is.null(value) || is_device_numbers(value),
   cudafactor.verbose = function(value) is.null(value) || isTRUE(value) || isFALSE(value),
   cudafactor.breakeven = function(value) {
-    is.null(value) || is.numeric(value) && all(names(value) %in% tasks) && !is.null(names(value)) &&
+    # R reads NA as logical.
+    numbers <- is.numeric(value) || is.logical(value) && all(is.na(value))
+    is.null(value) || numbers && all(names(value) %in% tasks) && !is.null(names(value)) &&
       !any(value < 0, na.rm = TRUE)
   }
 )
 
 option_wants <- c(
-  cudafactor.threads = "a number of threads, 0 for as many as there are cores",
+  cudafactor.threads = "a whole number of threads, 0 for as many as there are cores",
   cudafactor.min_flops = "a number of operations, 0 or more",
   cudafactor.progress = "TRUE, FALSE or a number of seconds",
-  cudafactor.gpu_memory = "a number of bytes",
+  cudafactor.gpu_memory = "a number of bytes such as 8e9",
   cudafactor.devices = "GPU numbers counted from 0, each named once",
   cudafactor.verbose = "TRUE or FALSE",
-  cudafactor.breakeven = "a named vector of orders, such as attr(gpu_benchmark(), \"breakeven\")"
+  cudafactor.breakeven = paste(
+    "a numeric vector of orders (from 0, Inf or NA) with names among product, crossprod, chol, lu,",
+    "qr and solve"
+  )
 )
 
 # as.matrix(), then double, as base R's default methods take an operand. `alternative` is what the
@@ -202,9 +237,7 @@ check_dots <- function(dots, call) {
     abort_argument("LINPACK",
       base_text("the LINPACK argument has been defunct since R 3.1.0", domain = "R-base"), call)
   }
-  values <- vapply(dots, function(value) paste(deparse(value, nlines = 2L), collapse = " "), "")
-  long <- nchar(values) > 60L
-  values[long] <- paste(substr(values[long], 1L, 56L), "...")
+  values <- vapply(dots, as_code, "")
   shown <- paste(ifelse(names == "", values, paste(names, "=", values)), collapse = ", ")
   abort_argument(if (nzchar(names[[1L]])) names[[1L]] else "...",
     sprintf(

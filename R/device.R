@@ -1,12 +1,13 @@
 #' What this machine offers
 #'
-#' `gpu_available()` tells if a GPU can be used, and `gpu_info()` lists the GPUs. `gpu_sitrep()`
-#' shows every step from the driver to a working GPU, with a remedy if one fails. It loads every
-#' kernel.
-#' `gpu_last_device()` tells where the last computation of this session ran.
+#' `gpu_available()` tells if the driver shows a GPU, and `gpu_info()` lists the GPUs.
+#' `gpu_sitrep()` shows every step from the driver to a working GPU, with a remedy if one fails. It
+#' loads every kernel. Where the package has no machine code for a GPU, the driver compiles them all
+#' at once, on several threads. `gpu_last_device()` tells where the last computation of this session
+#' ran.
 #'
-#' Only these functions, [gpu_mem()] and related ones, and computations on a GPU open the driver. If
-#' there is no driver, they say so without an error.
+#' `gpu_available()`, `gpu_info()`, `gpu_sitrep()` and [gpu_mem()] open the driver, and need none.
+#' Computations open it for `device = "cuda"`, and for `"auto"` if a GPU could be faster.
 #'
 #' @section Errors:
 #' A missing or broken GPU is not an error in these functions.
@@ -22,11 +23,14 @@
 #'
 #' `gpu_sitrep()`: an object of class `"gpu_sitrep"` with a `print()` method. It is a list of
 #' `probes` (a data frame of `step`, `ok`, `detail`, `fix`), `gpus` (as `gpu_info()`), `options` and
-#' `versions`. `options` are the settings in force, see [cudafactor-options]. They are NA if they
-#' are invalid, with a row in `probes`; `min_flops` is NA if unset. `measured` tells if
+#' `versions`. `probes` also has a row for each option that is invalid, or that names a GPU that is
+#' not there.
+#'
+#' `options` are the settings in force, see [cudafactor-options]. `threads`, `min_flops` and `auto`
+#' are NA if an option is invalid, and `min_flops` is NA if it is unset. `measured` tells if
 #' `cudafactor.breakeven` is set. `auto` is a matrix with a row for each operation and columns
-#' `double` and `single`: the order from which `device = "auto"` takes a GPU for square matrices,
-#' Inf for none up to 46340.
+#' `double` and `single`. It has the order from which `device = "auto"` takes a GPU for square
+#' matrices, in steps of 19 %, from 64. Inf means none up to 46340.
 #'
 #' `gpu_last_device()`: `"cpu"`, `"cuda:0"` and so on; `NA` before the first computation.
 #' @seealso [cudafactor-options]
@@ -78,18 +82,11 @@ gpu_sitrep <- function() {
   probes <- data.frame(probes[c("step", "ok", "detail", "fix")], stringsAsFactors = FALSE)
   where <- tryCatch(how(device, "double", call), cudafactor_error = identity)
   settled <- !inherits(where, "condition")
-  if (!settled) {
-    probes <- rbind(data.frame(
-      step = "options", ok = FALSE, detail = conditionMessage(where),
-      fix = sprintf(
-        "options(%s) restores the defaults",
-        paste(c("cudafactor.device", names(option_fits)), "= NULL", collapse = ", ")
-      )
-    ), probes)
-  }
+  gpus <- tryCatch(gpu_info(), cudafactor_error = function(e) gpu_table(list()))
+  probes <- rbind(if (settled) absent_gpus(device, gpus) else invalid_options(device), probes)
   structure(class = "gpu_sitrep", list(
     probes = probes,
-    gpus = tryCatch(gpu_info(), cudafactor_error = function(e) gpu_table(list())),
+    gpus = gpus,
     options = list(
       device = device,
       threads = if (settled) unwrap(native_threads(where), call)$threads else NA_integer_,
@@ -105,6 +102,37 @@ gpu_sitrep <- function() {
       platform = R.version$platform
     )
   ))
+}
+
+# The row of probes for options that how() refuses.
+invalid_options <- function(device) {
+  wrong <- wrong_setting(device, "double", TRUE)
+  option_probe(paste(wrong$text, collapse = "; "), wrong$options)
+}
+
+# The rows for options that name GPUs which are not there; NULL without any.
+absent_gpus <- function(device, gpus) {
+  named <- list(
+    cudafactor.device = if (startsWith(device, "cuda")) gpu_number(device),
+    cudafactor.devices = getOption("cudafactor.devices")
+  )
+  rows <- lapply(names(named), function(option) {
+    absent <- setdiff(named[[option]], gpu_number(gpus$device))
+    if (length(absent)) {
+      option_probe(sprintf(
+        "the option \"%s\" is %s, and there is no GPU %s that can be opened", option,
+        as_code(getOption(option)), paste(absent, collapse = " or ")
+      ), option)
+    }
+  })
+  do.call(rbind, rows)
+}
+
+# "cuda" is the first GPU.
+gpu_number <- function(device) as.numeric(sub("^cuda:?", "0", device))
+
+option_probe <- function(detail, options) {
+  data.frame(step = "options", ok = FALSE, detail = detail, fix = restoring(options))
 }
 
 # For each operation of gpu_benchmark() the order from which "auto" takes a GPU.

@@ -100,25 +100,30 @@ static double chosen_devices(void) {
   return sum;
 }
 
+// An element of an integer or logical vector, as a double.
+static double whole_number(SEXP value, R_xlen_t i) {
+  const int number = TYPEOF(value) == LGLSXP ? LOGICAL(value)[i] : INTEGER(value)[i];
+  return number == NA_INTEGER ? NA_REAL : number;
+}
+
 // The verbs that option cudafactor.breakeven names, in the order of Verb::NAMED in cost/work.rs.
 static const char *const verbs[] = {"product", "crossprod", "chol", "lu", "qr", "solve"};
 enum { VERBS = sizeof verbs / sizeof *verbs };
 _Static_assert(SETTINGS == 8 + VERBS, "settings.h counts the settings");
 
 // The orders from which a GPU pays, NA for verbs without one. 0 where the option is not a named
-// vector of such numbers.
+// vector of such numbers, or of NA alone, which R reads as logical.
 static int read_breakeven(SEXP value, double *orders) {
   for (int v = 0; v < VERBS; ++v) orders[v] = NA_REAL;
   if (value == R_NilValue) return 1;
   const SEXP names = Rf_getAttrib(value, R_NamesSymbol);
-  if (!is_numbers(value) || TYPEOF(names) != STRSXP) return 0;
+  const int logical = TYPEOF(value) == LGLSXP;
+  if (!(is_numbers(value) || logical) || TYPEOF(names) != STRSXP) return 0;
   for (R_xlen_t i = 0; i < XLENGTH(value); ++i) {
     int v = 0;
     while (v < VERBS && strcmp(CHAR(STRING_ELT(names, i)), verbs[v]) != 0) ++v;
-    const double order = TYPEOF(value) == REALSXP  ? REAL(value)[i]
-                         : INTEGER(value)[i] == NA_INTEGER ? NA_REAL
-                                                           : INTEGER(value)[i];
-    if (v == VERBS || order < 0) return 0;
+    const double order = TYPEOF(value) == REALSXP ? REAL(value)[i] : whole_number(value, i);
+    if (v == VERBS || order < 0 || (logical && !ISNAN(order))) return 0;
     orders[v] = order;
   }
   return 1;
@@ -137,6 +142,8 @@ int read_settings(SEXP device, SEXP precision, double *v) {
                devices = chosen_devices(), verbose = shows_plan();
   if (threads < 0 || min_flops < 0 || delay < 0 || memory < 0 || devices < 0 || verbose < 0)
     return 0;
+  // Infinity is whole: it stands for the most threads.
+  if (threads != floor(threads)) return 0;
   if (!read_breakeven(option_value(BREAKEVEN), v + 8)) return 0;
   v[0] = number;
   v[1] = single;

@@ -87,3 +87,9 @@ child_library <- function() {
 }
 
 `%||%` <- function(x, y) if (is.null(x)) y else x
+
+with_options <- function(..., code) {
+  old <- options(...)
+  on.exit(options(old))
+  code
+}

@@ -10,6 +10,9 @@ test_that("an option that makes no sense is named, and what it takes", {
     said <- outcome(gpu_crossprod(diag(2)))$error
     options(old)
     expect_match(said, sprintf("the option \"%s\" must be ", names(setting)), fixed = TRUE)
+    expect_match(said, fixed = TRUE, sprintf(
+      ", not %s; options(%s = NULL) restores the default", deparse(setting[[1]]), names(setting)
+    ))
     others <- setdiff(names(option_fits), names(setting))
     expect_false(any(vapply(others, grepl, NA, x = said, fixed = TRUE)), info = names(setting))
   }
@@ -19,10 +22,37 @@ test_that("an option that makes no sense is named, and what it takes", {
     "\"cudafactor.threads\" must .*; the option \"cudafactor.progress\" must ")
 })
 
+test_that("a wrong device is an option's, or the call's", {
+  old <- options(cudafactor.device = "gpu")
+  on.exit(options(old))
+  e <- expect_error(gpu_chol(diag(2)), class = "cudafactor_error_device_unavailable")
+  expect_identical(conditionMessage(e), paste(
+    "the option \"cudafactor.device\" must be \"auto\", \"cpu\", \"cuda\" or",
+    "\"cuda:<number>\", not \"gpu\"; options(cudafactor.device = NULL) restores the default"
+  ))
+  expect_match(outcome(as_gpu(diag(2)))$error, "the option \"cudafactor.device\"", fixed = TRUE)
+  e <- expect_error(
+    gpu_chol(diag(2), device = "gpu"), class = "cudafactor_error_device_unavailable"
+  )
+  expect_identical(conditionMessage(e),
+    "'device' must be \"auto\", \"cpu\", \"cuda\" or \"cuda:<number>\", not \"gpu\"")
+  options(cudafactor.device = c("cpu", "cuda"))
+  expect_error(
+    gpu_chol(diag(2)), "not c(\"cpu\", \"cuda\"); options(", fixed = TRUE,
+    class = "cudafactor_error_argument"
+  )
+})
+
+test_that("values in errors are cut", {
+  expect_identical(cudafactor:::as_code(c(a = 1)), "c(a = 1)")
+  expect_identical(nchar(cudafactor:::as_code(sqrt(1:1000))), 60L)
+})
+
 test_that("what is refused is known to be, option by option", {
-  values <- list(NULL, TRUE, FALSE, NA, 0, 2, 2L, -1, NaN, NA_real_, Inf, c(1, 2), "1", factor(1),
-    numeric(), c(qr = 1), c(qr = NA_real_),
-    c(qr = -1), c(qr = 1L), list(qr = 1), c(qr = 1, svd = 1))
+  values <- list(NULL, TRUE, FALSE, NA, 0, 0.5, 2, 2L, -1, NaN, NA_real_, Inf, c(1, 2), "1",
+    factor(1), numeric(), c(qr = 1), c(qr = NA_real_),
+    c(qr = -1), c(qr = 1L), list(qr = 1), c(qr = 1, svd = 1), c(qr = NA), c(qr = TRUE),
+    c(qr = NA, lu = FALSE), c(svd = NA))
   for (name in names(option_fits)) {
     for (value in values) {
       old <- options(stats::setNames(list(value), name))

@@ -2,12 +2,16 @@
 #'
 #' `gpu_benchmark()` times operations on square matrices of growing order on the GPU, on this
 #' package's CPU backend and in base R. Each time is from R matrix to R matrix, with transfers. It
-#' reports the order from which the GPU is the fastest, and what `device = "auto"` chooses. Without
-#' a GPU it times the others.
+#' reports the order from which the GPU is faster than the CPU backend, and what `device = "auto"`
+#' chooses. Without a GPU that can be opened it times the others.
 #'
-#' Each time is a median of several calls. A first call is not counted: it includes the time that
-#' the driver takes to load a kernel. An order is left out (NA) if the times so far
-#' suggest that it would exceed its share of `seconds`. Ctrl-C ends the benchmark.
+#' Each time is a median of 2 to 11 calls. A first call is not counted: it includes the time that
+#' the driver takes to load a kernel. An order is left out (NA) if the times so far suggest that it
+#' would exceed its share of `seconds`. The smallest order is always timed, whatever `seconds` says.
+#' Ctrl-C ends the benchmark.
+#'
+#' These calls show no plan and no progress, whatever the options `cudafactor.verbose` and
+#' `cudafactor.progress` say.
 #'
 #' | `what` | cudafactor | base R |
 #' |---|---|---|
@@ -26,17 +30,23 @@
 #' `what` does not name. `library(cudafactor)` then sets the option in later sessions on this
 #' machine, until its driver or GPUs change or you delete the file.
 #'
+#' The kept orders say no more than was measured:
+#' * 0 is kept as the smallest measured order.
+#' * Inf is kept only if the GPU was timed at an order of 2048 or more. Else NA is kept, so that the
+#'   model decides.
+#'
 #' @section Errors:
-#' * `cudafactor_error_argument`: an argument has an invalid value, or `keep` is `TRUE` without a
-#'   GPU, without a folder that can be written, or with `precision = "single"`.
+#' * `cudafactor_error_argument`: an argument or an option has an invalid value, or `plot()` has no
+#'   row to show. `keep = TRUE` needs double precision, a folder that can be written, and the GPU
+#'   that `"auto"` takes.
 #' * `cudafactor_error_device_unavailable`: the requested `device` does not exist.
 #'
 #' @param what Operations, from the table; all by default.
 #' @param n Orders of the matrices: whole numbers from 1 to 46340.
-#' @param device The GPU: `"cuda"` or `"cuda:<number>"`. `NULL` is the first one, or none if there
-#'   is none.
+#' @param device The GPU: `"cuda"` or `"cuda:<number>"`. `NULL` is the lowest-numbered GPU of option
+#'   `cudafactor.devices`, else `"cuda"`, or none if it cannot be opened.
 #' @param against What to compare with: `"cpu"`, `"base"` or both.
-#' @param seconds The approximate total time, in seconds.
+#' @param seconds The approximate total time, in seconds, 0 or more.
 #' @param keep Do later sessions go by the measured orders? `TRUE` or `FALSE`.
 #' @param x An object of class `"gpu_benchmark"`.
 #' @param ... Ignored by `print()`; further arguments of [graphics::plot()] for `plot()`.
@@ -47,7 +57,7 @@
 #'
 #' Attribute `"breakeven"` is a vector named by operation: the order from which the GPU was faster
 #' than the CPU backend (than base R, without `"cpu"`). It is interpolated between measured orders.
-#' 0 means at every order, Inf at none, NA without a GPU.
+#' 0 means at every measured order, Inf at none of them, NA without a GPU.
 #'
 #' `print()` shows times in milliseconds, without orders that were not measured. `plot()` draws a
 #' panel for each operation.
@@ -62,12 +72,20 @@ gpu_benchmark <- function(what = c("product", "crossprod", "chol", "lu", "qr", "
                           n = 2^(7:13), device = NULL, precision = "double",
                           against = c("cpu", "base"), seconds = 30, keep = FALSE) {
   call <- sys.call()
+  if (!is.null(device) && !(is_string(device) && grepl("^cuda(:[0-9]{1,6})?$", device))) {
+    abort_argument("device", sprintf(
+      "'device' must be NULL, \"cuda\" or \"cuda:<number>\", not %s", as_code(device)
+    ), call)
+  }
   what <- some_of(what, names(benchmark_verbs), "what", call)
   against <- some_of(against, c("cpu", "base"), "against", call)
   n <- benchmark_orders(n, call)
   seconds <- as_number(seconds, "seconds", call)
+  if (seconds < 0) {
+    abort_argument("seconds", sprintf("'seconds' must be 0 or more, not %g", seconds), call)
+  }
   if (!isTRUE(keep) && !isFALSE(keep)) {
-    abort_argument("keep", "'keep' must be TRUE or FALSE", call)
+    abort_argument("keep", sprintf("'keep' must be TRUE or FALSE, not %s", as_code(keep)), call)
   }
   if (keep && identical(precision, "single")) {
     abort_argument("keep", paste(
@@ -75,34 +93,25 @@ gpu_benchmark <- function(what = c("product", "crossprod", "chol", "lu", "qr", "
       "\"auto\" goes by orders measured in double precision"
     ), call)
   }
-  if (is.null(device)) {
-    device <- if (gpu_available()) "cuda"
-    if (keep && is.null(device)) {
-      abort_argument("keep", paste(
-        "'keep' must be FALSE without a GPU, because nothing is measured on one:",
-        "see gpu_sitrep()"
-      ), call)
-    }
-  } else {
-    how(device, precision, call)
-    if (!grepl("^cuda", device)) {
-      abort_argument("device", "'device' must be NULL, \"cuda\" or \"cuda:<number>\"", call)
-    }
-    tryCatch(gpu_matmult(diag(1), diag(1), device = device), cudafactor_error = function(e) {
-      e$call <- call
-      stop(e)
-    })
-  }
   auto <- how("auto", precision, call)
+  if (keep) {
+    check_auto_gpu(device, call)
+  }
+  old <- options(cudafactor.verbose = FALSE, cudafactor.progress = FALSE)
+  on.exit(options(old))
+  device <- benchmark_gpu(device, call)
+  if (keep) {
+    check_keeping(device, call)
+  }
   columns <- c(against, if (!is.null(device)) "gpu")
-  share <- max(seconds, 0) / (length(what) * length(columns))
+  share <- seconds / (length(what) * length(columns))
   rows <- lapply(
     what, function(verb) benchmark_verb(verb, n, columns, device, precision, auto, share)
   )
   out <- do.call(rbind, rows)
   breakeven <- vapply(what, function(verb) breakeven(out[out$what == verb, ]), 0)
   if (keep) {
-    options(cudafactor.breakeven = keep_orders(breakeven, call))
+    options(cudafactor.breakeven = keep_orders(orders_to_keep(out, breakeven), call))
   }
   structure(out,
     class = c("gpu_benchmark", "data.frame"), breakeven = breakeven, precision = precision,
@@ -123,11 +132,10 @@ benchmark_verbs <- list(
 
 some_of <- function(value, choices, argument, call) {
   if (!(is.character(value) && length(value) && all(value %in% choices))) {
-    abort_argument(argument,
-      sprintf(
-        "'%s' must be one or more of %s", argument, paste0("\"", choices, "\"", collapse = ", ")
-      ),
-      call)
+    abort_argument(argument, sprintf(
+      "'%s' must be one or more of %s, not %s", argument,
+      paste0("\"", choices, "\"", collapse = ", "), as_code(value)
+    ), call)
   }
   unique(value)
 }
@@ -135,9 +143,33 @@ some_of <- function(value, choices, argument, call) {
 benchmark_orders <- function(n, call) {
   if (!(is.numeric(n) && length(n) && all(is.finite(n)) &&
     all(n >= 1 & n == floor(n) & n <= 46340))) {
-    abort_argument("n", "'n' must be whole numbers from 1 to 46340", call)
+    abort_argument(
+      "n", sprintf("'n' must be whole numbers from 1 to 46340, not %s", as_code(n)), call
+    )
   }
   sort(unique(as.integer(n)))
+}
+
+# The GPU to be timed, opened. NULL where nobody asked for one and none can be opened.
+benchmark_gpu <- function(device, call) {
+  asked <- !is.null(device)
+  if (!asked && !gpu_available()) {
+    return(NULL)
+  }
+  device <- device %||% auto_gpu()
+  tryCatch({
+    gpu_matmult(diag(1), diag(1), device = device)
+    device
+  }, cudafactor_error = function(e) {
+    if (!asked && inherits(e, "cudafactor_error_device")) {
+      return(NULL)
+    }
+    e$call <- call
+    if (inherits(e, "cudafactor_error_device_unavailable")) {
+      e$message <- device_unavailable_text(e$reason, "leave 'device' out")
+    }
+    stop(e)
+  })
 }
 
 # A well conditioned matrix, symmetric positive definite for Cholesky. It leaves the session's
@@ -198,13 +230,14 @@ median_time <- function(run, x, budget) {
   times <- clock(1L)
   together <- as.integer(min(1000, max(1, ceiling(1e-3 / max(times, 1e-6)))))
   ends <- as.numeric(Sys.time()) + min(budget, 0.5)
-  while (length(times) < 11L && as.numeric(Sys.time()) < ends) {
+  while (length(times) < 2L || length(times) < 11L && as.numeric(Sys.time()) < ends) {
     times <- c(times, clock(together))
   }
   stats::median(times)
 }
 
-# The order from which the GPU is faster, from the rows of one operation. It is interpolated on
+# The order from which the GPU is faster, from the rows of one operation: 0 for every measured
+# order, Inf for none of them, NA without a GPU. It is interpolated on
 # logarithmic scales between the last order at which the GPU lost and the next one. An order that
 # was too slow for the CPU counts as won.
 breakeven <- function(rows) {
@@ -227,67 +260,4 @@ breakeven <- function(rows) {
     return(rows$n[[last + 1L]])
   }
   round(exp(ends[[1L]] + diff(ends) * ratio[[last]] / (ratio[[last]] - ratio[[last + 1L]])))
-}
-
-#' @rdname gpu_benchmark
-#' @export
-print.gpu_benchmark <- function(x, ...) {
-  all <- x
-  times <- intersect(c("cpu", "base", "gpu"), names(x))
-  times <- times[vapply(times, function(who) !all(is.na(x[[who]])), NA)]
-  measured <- rowSums(!is.na(as.data.frame(x)[times])) > 0
-  x <- x[measured, ]
-  table <- as.data.frame(x)[intersect(c("what", "n", times, "auto"), names(x))]
-  for (who in times) {
-    table[[who]] <- ifelse(
-      is.na(x[[who]]), "",
-      format(signif(1e3 * x[[who]], 3), drop0trailing = TRUE, scientific = FALSE)
-    )
-  }
-  names(table)[match(times, names(table))] <- paste0(times, ", ms")
-  print(table, row.names = FALSE)
-  breakeven <- attr(all, "breakeven")
-  if (is.na(attr(all, "gpu") %||% NA)) {
-    cat("No GPU to compare with: see gpu_sitrep().\n")
-  } else if (length(breakeven)) {
-    from <- ifelse(
-      breakeven == 0, "at every order",
-      ifelse(is.finite(breakeven), paste("from n =", breakeven), "at no order")
-    )
-    cat("The GPU is faster:\n", sprintf("  %-9s  %s\n", names(breakeven), from), sep = "")
-  }
-  invisible(all)
-}
-
-#' @rdname gpu_benchmark
-#' @export
-plot.gpu_benchmark <- function(x, ...) {
-  verbs <- unique(x$what)
-  colours <- c(cpu = "#0072B2", base = "#666666", gpu = "#D55E00")
-  names <- c(cpu = "cudafactor on the CPU", base = "base R", gpu = "GPU")
-  columns <- Filter(function(who) !all(is.na(x[[who]])), names(colours))
-  across <- ceiling(sqrt(length(verbs)))
-  old <- graphics::par(mfrow = c(ceiling(length(verbs) / across), across), mar = c(4, 4, 2.5, 1))
-  on.exit(graphics::par(old))
-  for (verb in verbs) {
-    rows <- x[x$what == verb, ]
-    times <- 1e3 * as.matrix(as.data.frame(rows)[columns])
-    settings <- utils::modifyList(
-      list(type = "n", log = "xy", xlab = "n", ylab = "ms", main = verb), list(...)
-    )
-    do.call(graphics::plot, c(list(range(rows$n), range(times, na.rm = TRUE)), settings))
-    for (who in columns) {
-      graphics::lines(rows$n, times[, who], type = "b", pch = 19, col = colours[[who]])
-    }
-    from <- attr(x, "breakeven")[verb]
-    if (length(from) == 1L && is.finite(from) && from > 0) {
-      graphics::abline(v = from, lty = 2, col = colours[["gpu"]])
-    }
-    if (verb == verbs[[1L]]) {
-      graphics::legend(
-        "topleft", names[columns], col = colours[columns], lty = 1, pch = 19, bty = "n"
-      )
-    }
-  }
-  invisible(x)
 }

@@ -128,8 +128,8 @@ stale_factor_text <- function(reason) {
   )
 }
 
-device_unavailable_text <- function(message) {
-  paste0(message, "; see gpu_sitrep(), or use device = \"cpu\"")
+device_unavailable_text <- function(message, otherwise = "use device = \"cpu\"") {
+  paste0(message, "; see gpu_sitrep(), or ", otherwise)
 }
 
 device_memory_text <- function(fields) {

@@ -37,6 +37,22 @@ test_that("who is too slow is not waited for", {
   expect_true(is.na(b$base[2]))
 })
 
+test_that("each order is timed twice at least, and the first one without any time", {
+  calls <- 0
+  cudafactor:::median_time(function(x) calls <<- calls + 1, NULL, 0)
+  expect_gte(calls, 3)
+  b <- quick("product", n = c(4, 8), seconds = 0, against = "cpu")
+  expect_identical(is.na(b$cpu), c(FALSE, TRUE))
+})
+
+test_that("the calls of a benchmark show no plan and no progress", {
+  old <- options(cudafactor.verbose = TRUE, cudafactor.progress = 0)
+  on.exit(options(old))
+  expect_silent(quick("product"))
+  expect_true(getOption("cudafactor.verbose"))
+  expect_identical(getOption("cudafactor.progress"), 0)
+})
+
 test_that("without a limit every order is timed", {
   b <- quick("product", n = c(4, 8), seconds = Inf, against = "cpu")
   expect_false(anyNA(b$cpu))
@@ -75,6 +91,25 @@ test_that("the break-even is where the lines cross", {
   expect_identical(from(c(1, 1), c(2, 2), base = c(9, 9)), Inf)
 })
 
+test_that("kept orders say no more than was measured", {
+  keep <- function(breakeven, n, gpu = 1) {
+    rows <- data.frame(what = "qr", n = n, gpu = gpu)
+    cudafactor:::orders_to_keep(rows, c(qr = breakeven))
+  }
+  expect_identical(keep(Inf, c(512, 1024)), c(qr = NA_real_))
+  expect_identical(keep(Inf, c(512, 2048)), c(qr = Inf))
+  # The GPU was not timed at 2048.
+  expect_identical(keep(Inf, c(512, 2048), c(1, NA)), c(qr = NA_real_))
+  expect_identical(keep(0, c(128, 256)), c(qr = 128))
+  expect_identical(keep(0, c(128, 256), c(NA, 1)), c(qr = 256))
+  expect_identical(keep(300, c(128, 256, 512)), c(qr = 300))
+  expect_identical(keep(NA_real_, 128, NA), c(qr = NA_real_))
+  rows <- data.frame(what = rep(c("qr", "lu"), each = 2), n = c(8, 4096, 16, 32), gpu = 1)
+  expect_identical(
+    cudafactor:::orders_to_keep(rows, c(qr = Inf, lu = 0)), c(qr = Inf, lu = 16)
+  )
+})
+
 test_that("what was measured can be used", {
   b <- quick(c("product", "qr"))
   old <- options(cudafactor.breakeven = attr(b, "breakeven"))
@@ -90,9 +125,23 @@ test_that("a benchmark prints and plots, with a GPU and without", {
   with$gpu <- b$cpu / 2
   with <- structure(with, gpu = "cuda", breakeven = c(product = 12, qr = Inf))
   expect_output(print(with), "product    from n = 12", fixed = TRUE)
-  expect_output(print(with), "qr         at no order", fixed = TRUE)
+  expect_output(print(with), "qr         at no measured order", fixed = TRUE)
+  expect_output(print(with), "The GPU is faster than the CPU backend:", fixed = TRUE)
+  with_base <- with
+  with_base$cpu <- NA_real_
+  attr(with_base, "breakeven") <- c(product = 0)
+  expect_output(print(with_base), "The GPU is faster than base R:", fixed = TRUE)
+  expect_output(print(with_base), "product    at every measured order", fixed = TRUE)
   expect_output(print(with), "gpu, ms", fixed = TRUE)
   expect_output(print(b[1:2, ]), "product")
+  # A subset that has lost the attributes tells nothing about a GPU.
+  lost <- structure(b, gpu = NULL, breakeven = NULL)
+  expect_false(any(grepl("GPU", capture.output(print(lost)))))
+  e <- expect_error(plot(b[0, ]), "at least one row", class = "cudafactor_error_argument")
+  expect_identical(e$argument, "x")
+  untimed <- b[1, ]
+  untimed[c("cpu", "base", "gpu")] <- NA_real_
+  expect_error(plot(untimed), "row with a time", class = "cudafactor_error_argument")
   file <- tempfile(fileext = ".pdf")
   grDevices::pdf(file)
   on.exit(unlink(file))
@@ -110,8 +159,9 @@ test_that("arguments that make no sense are refused", {
     list(what = "svd"), list(what = character()), list(what = 1), list(n = 0), list(n = "a"),
     list(n = NA), list(n = 1.5),
     list(n = 1e6), list(n = numeric()), list(against = "gpu"), list(seconds = "1"),
-    list(seconds = NA), list(device = "cpu"),
-    list(precision = "half")
+    list(seconds = NA), list(seconds = -1), list(seconds = -Inf), list(device = "cpu"),
+    list(device = "gpu"), list(device = 1), list(device = "cuda:"), list(device = NA_character_),
+    list(device = c("cuda", "cuda")), list(precision = "half")
   )) {
     expect_error(
       do.call(gpu_benchmark, wrong), class = "cudafactor_error_argument", info = deparse(wrong)
@@ -121,6 +171,15 @@ test_that("arguments that make no sense are refused", {
     gpu_benchmark(device = "cuda:999"), class = "cudafactor_error_device_unavailable"
   )
   expect_identical(conditionCall(e), quote(gpu_benchmark(device = "cuda:999")))
+  expect_match(conditionMessage(e), "; see gpu_sitrep(), or leave 'device' out", fixed = TRUE)
+  said <- function(...) conditionMessage(tryCatch(gpu_benchmark(...), error = identity))
+  expect_identical(
+    said(device = "gpu"), "'device' must be NULL, \"cuda\" or \"cuda:<number>\", not \"gpu\""
+  )
+  expect_identical(said(n = 46341), "'n' must be whole numbers from 1 to 46340, not 46341")
+  expect_identical(said(keep = "yes"), "'keep' must be TRUE or FALSE, not \"yes\"")
+  expect_match(said(what = "svd"), ", not \"svd\"", fixed = TRUE)
+  expect_match(said(against = "gpu"), ", not \"gpu\"", fixed = TRUE)
 })
 
 test_that("a benchmark can be stopped", {
@@ -185,10 +244,16 @@ test_that("orders are kept for later sessions", {
 
 test_that("orders that cannot be kept are an error", {
   writeLines("", file <- tempfile("config"))
-  with_kept(NULL, file, expect_error(
-    cudafactor:::keep_orders(c(qr = 1), NULL), "R_USER_CONFIG_DIR",
-    class = "cudafactor_error_argument"
-  ))
+  with_kept(NULL, file, for (check in list(
+    cudafactor:::check_kept_folder, function(call) cudafactor:::keep_orders(c(qr = 1), call)
+  )) {
+    expect_error(check(NULL), "'keep = TRUE' needs a folder that can be written: ",
+      fixed = TRUE, class = "cudafactor_error_argument")
+  })
+  with_kept(NULL, folder <- tempfile("config"), {
+    expect_silent(cudafactor:::check_kept_folder(NULL))
+    expect_identical(list.files(folder, recursive = TRUE), character())
+  })
   expect_error(quick("qr", keep = NA), class = "cudafactor_error_argument")
   expect_error(
     quick("qr", keep = TRUE, precision = "single"), "measured in double precision",
@@ -199,13 +264,30 @@ test_that("orders that cannot be kept are an error", {
   }
 })
 
+test_that("orders are kept of the GPU that auto takes", {
+  devices <- function(value) {
+    old <- options(cudafactor.devices = value)
+    on.exit(options(old))
+    cudafactor:::auto_gpu()
+  }
+  expect_identical(devices(NULL), "cuda")
+  expect_identical(devices(c(2, 0)), "cuda")
+  expect_identical(devices(c(3L, 1L)), "cuda:1")
+  expect_error(
+    quick("qr", device = "cuda:1", keep = TRUE), "because \"auto\" takes \"cuda\"",
+    class = "cudafactor_error_argument"
+  )
+  expect_silent(cudafactor:::check_auto_gpu("cuda:0", NULL))
+})
+
 test_that("a GPU's orders are kept", {
   skip_unless(gpu_available(), "there is no GPU")
   with_kept(NULL, tempfile("config"), {
     b <- quick("product", keep = TRUE)
-    expect_identical(getOption("cudafactor.breakeven"), attr(b, "breakeven"))
+    kept <- cudafactor:::orders_to_keep(b, attr(b, "breakeven"))
+    expect_identical(getOption("cudafactor.breakeven"), kept)
     options(cudafactor.breakeven = NULL)
     cudafactor:::restore_orders()
-    expect_identical(getOption("cudafactor.breakeven"), attr(b, "breakeven"))
+    expect_identical(getOption("cudafactor.breakeven"), kept)
   })
 })

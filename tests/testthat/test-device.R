@@ -1,9 +1,3 @@
-with_options <- function(..., code) {
-  old <- options(...)
-  on.exit(options(old))
-  code
-}
-
 test_that("a required GPU is there", {
   skip_unless(gpu_required() || gpu_available(), "there is no GPU, and none is required")
   expect_true(gpu_available())
@@ -94,6 +88,30 @@ test_that("a driver that is too old, broken, or fails to start is a reason, not 
   )
 })
 
+test_that("a benchmark goes without a GPU that cannot be opened", {
+  skip_unless(nzchar(Sys.which("cc")) || gpu_required(), "there is no C compiler")
+  if (!nzchar(Sys.which("cc"))) {
+    return(expect_true(gpu_available()))
+  }
+  driver <- fake_driver(paste(
+    "int cuInit(unsigned f) { return 0; } int cuDriverGetVersion(int *v) { *v = 12040; return 0; }",
+    "int cuDeviceGetCount(int *n) { *n = 1; return 0; }",
+    "int cuDeviceGet(int *d, int i) { return 101; }",
+    "int cuGetErrorName(int e, const char **name) { *name = \"BROKEN\"; return 0; }"
+  ))
+  child <- run_child(c(
+    "library(cudafactor)",
+    "b <- gpu_benchmark('product', n = 4, seconds = 0.1)",
+    "e <- tryCatch(gpu_benchmark('product', n = 4, keep = TRUE), error = identity)",
+    "cat(gpu_available(), is.na(attr(b, 'gpu')), is.na(attr(b, 'breakeven')), class(e)[[1]])",
+    "e <- tryCatch(gpu_benchmark('product', device = 'cuda'), error = identity)",
+    "cat('', class(e)[[2]])"
+  ), env = driver)
+  expect_identical(
+    child$output, "TRUE TRUE TRUE cudafactor_error_argument cudafactor_error_device"
+  )
+})
+
 test_that("the table of GPUs has its columns, with or without rows", {
   expect_named(gpu_info(), c(
     "device", "name", "compute_capability", "memory_total", "memory_free", "driver",
@@ -113,77 +131,6 @@ test_that("the table of GPUs has its columns, with or without rows", {
   expect_identical(two$device, c("cuda:0", "cuda:2"))
 })
 
-test_that("the situation report tells every probe and the fix", {
-  report <- gpu_sitrep()
-  expect_s3_class(report, "gpu_sitrep")
-  expect_named(report, c("probes", "gpus", "options", "versions"))
-  expect_named(report$probes, c("step", "ok", "detail", "fix"))
-  expect_gt(nrow(report$probes), 0)
-  expect_identical(all(report$probes$ok), gpu_available())
-  expect_true(all(nzchar(report$probes$fix[!report$probes$ok])))
-  expect_output(print(report), report$probes$step[[1]], fixed = TRUE)
-  expect_output(print(report), "device = \"auto\"", fixed = TRUE)
-  expect_output(print(report), "\"auto\" takes a GPU where it should be faster", fixed = TRUE)
-  with_options(
-    cudafactor.min_flops = 5e8,
-    code = expect_output(print(gpu_sitrep()), "from 5e+08 operations on", fixed = TRUE)
-  )
-  with_options(cudafactor.device = "cuda", code = {
-    report$options <- gpu_sitrep()$options
-    report$gpus <- report$gpus[0, ]
-    expect_output(print(report), "every computation stops with an error", fixed = TRUE)
-  })
-  report$probes <- data.frame(step = "driver", ok = FALSE, detail = "not found", fix = "install it")
-  expect_output(print(report), "fix: install it", fixed = TRUE)
-})
-
-test_that("the situation report tells from which orders auto takes a GPU", {
-  auto <- gpu_sitrep()$options$auto
-  expect_identical(dimnames(auto), list(
-    c("product", "crossprod", "chol", "lu", "qr", "solve"), c("double", "single")
-  ))
-  if (!gpu_available()) {
-    expect_true(all(auto == Inf))
-  } else {
-    n <- auto[["product", "single"]]
-    x <- matrix(1, n, n)
-    gpu_matmult(x, x, precision = "single")
-    expect_identical(gpu_last_device(), "cuda:0")
-  }
-  # On a graphics card.
-  report <- gpu_sitrep()
-  report$options$auto[] <- rep(c(Inf, 724), each = 6)
-  report$gpus <- cudafactor:::gpu_table(list(
-    device = "cuda:0", name = "A", compute_capability = "8.9", memory_total = 2, memory_free = 1,
-    driver = "12.4", multiprocessors = 16L, single_per_double = 64
-  ))
-  expect_output(print(report), "64 times as fast in single as in double precision", fixed = TRUE)
-  expect_output(
-    print(report), "\"auto\" takes a GPU in double precision for product at no n,", fixed = TRUE
-  )
-  expect_output(
-    print(report), "\"auto\" takes a GPU in single precision for product from n = 724,",
-    fixed = TRUE
-  )
-})
-
-test_that("the situation report names options that make no sense", {
-  for (wrong in list(
-    list(cudafactor.device = "nowhere"), list(cudafactor.device = 1), list(cudafactor.threads = -1)
-  )) {
-    old <- options(wrong)
-    report <- gpu_sitrep()
-    expect_output(
-      print(report), "reads these options stops with an error until they are corrected",
-      fixed = TRUE
-    )
-    options(old)
-    expect_identical(report$probes$step[[1]], "options")
-    expect_false(report$probes$ok[[1]])
-    expect_true(is.na(report$options$threads))
-  }
-})
-
 test_that("the options are the defaults of the arguments", {
   x <- diag(2)
   with_options(cudafactor.device = "nowhere", code = {
@@ -194,6 +141,11 @@ test_that("the options are the defaults of the arguments", {
     expect_identical(gpu_chol(x), x)
     expect_identical(gpu_sitrep()$options$threads, 1L)
   })
+  for (wrong in list(0.5, 1.5)) {
+    with_options(cudafactor.threads = wrong, code = {
+      expect_error(gpu_chol(x), "a whole number of threads", class = "cudafactor_error_argument")
+    })
+  }
   for (wrong in list("a", -1, NA_real_, c(1, 2))) {
     with_options(
       cudafactor.threads = wrong,
@@ -208,10 +160,12 @@ test_that("the options are the defaults of the arguments", {
       code = expect_error(gpu_chol(x), class = "cudafactor_error_argument")
     )
   }
-  with_options(cudafactor.threads = 1e300, code = {
-    expect_identical(gpu_chol(x), x)
-    expect_identical(gpu_sitrep()$options$threads, 4096L)
-  })
+  for (many in c(1e300, Inf)) {
+    with_options(cudafactor.threads = many, code = {
+      expect_identical(gpu_chol(x), x)
+      expect_identical(gpu_sitrep()$options$threads, 4096L)
+    })
+  }
   for (wrong in list(
     "a", 1, c(other = 1), c(qr = -1), c(qr = -1L), list(qr = 1), c(qr = "1"), factor(c(qr = 1))
   )) {
@@ -269,6 +223,10 @@ test_that("auto goes by the measured break-even", {
   with_options(
     cudafactor.breakeven = c(lu = NA, qr = 1),
     code = expect_identical(device_for("lu", 3000), model)
+  )
+  # A logical vector.
+  with_options(
+    cudafactor.breakeven = c(lu = NA), code = expect_identical(device_for("lu", 3000), model)
   )
 })
 

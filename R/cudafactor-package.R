@@ -61,8 +61,7 @@
 #'   \item{`cudafactor.breakeven`}{measured orders from which the GPU is faster, as
 #'     [gpu_benchmark()] finds them: a vector with some of the names `product`, `crossprod`, `chol`,
 #'     `lu`, `qr`, `solve`. Inf means never, NA means that the model decides. They count for calls
-#'     in double precision.
-#'     `gpu_benchmark(keep = TRUE)` sets it for later sessions, too.}
+#'     in double precision. `gpu_benchmark(keep = TRUE)` sets it for this and later sessions.}
 #'   \item{`cudafactor.progress`}{do calls longer than two seconds show a progress bar on stderr?
 #'     `TRUE`, `FALSE`, or a number of seconds to wait. If unset, `TRUE` in an interactive session
 #'     and else `FALSE`. The bar has the rate and the time left. For matrices on disk it also has
@@ -77,10 +76,12 @@
 #'   \item{`cudafactor.devices`}{numbers of the GPUs that `device = "auto"` uses, counted from 0,
 #'     such as `c(0, 2)`. If unset, all. Several GPUs work together in [chol_file()] and
 #'     [chol_gpus()]. In [gpu_chol()] of an ordinary matrix they do so from 16384 rows on if this
-#'     option names several. If they reach one another's memory, they do so in double precision from
-#'     40000 rows on. Other functions use the first GPU.}
-#'   \item{`cudafactor.threads`}{number of threads on the CPU. If 0 or unset, it is
-#'     `CUDAFACTOR_NUM_THREADS`, else the number of cores, at most `OMP_THREAD_LIMIT`.}
+#'     option names several. Without this option `gpu_chol()` uses several GPUs from 40000 rows on,
+#'     in double precision, if they reach one another's memory. Other functions use the
+#'     lowest-numbered GPU.}
+#'   \item{`cudafactor.threads`}{number of threads on the CPU: a whole number. More than 4096, or
+#'     Inf, is taken as 4096. If 0 or unset, it is `CUDAFACTOR_NUM_THREADS`, else the number of
+#'     cores, at most `OMP_THREAD_LIMIT`.}
 #' }
 #'
 #' @section Environment variables:
@@ -90,21 +91,26 @@
 #'     `CUDAFACTOR_NUM_THREADS` are not set.}
 #'   \item{`CUDA_VISIBLE_DEVICES`}{the driver's own variable: which GPUs it shows, and in what
 #'     order. It is read once, when the driver starts.}
+#'   \item{`CUDA_CACHE_PATH`}{the folder in which the driver keeps what it compiles. If unset, it is
+#'     `~/.nv/ComputeCache`.}
 #' }
 #'
 #' @section How a device is chosen:
 #' * `device = "cpu"` never uses a GPU or its driver.
 #' * `device = "cuda"` (the first GPU, `"cuda:0"`) or `"cuda:1"` computes there, or stops with a
 #'   `cudafactor_error_device`. It never switches to the CPU.
-#' * `device = "auto"` uses the first GPU if it should be faster by at least a quarter, else the
-#'   CPU. A model estimates the time of the call on both. It knows the operations, the transfers,
-#'   the CPU threads, and the GPU's multiprocessors, clock and speed in double precision.
+#' * `device = "auto"` uses the lowest-numbered GPU of `cudafactor.devices`, if it should be faster
+#'   by at least a quarter, else the CPU. A model estimates the time of the call on both. It knows
+#'   the operations, the transfers, the CPU threads, and the GPU's multiprocessors, clock and speed
+#'   in double precision.
+#' * If the GPU that `"auto"` chose fails or has too little memory, the call runs again on the CPU.
 #' * Calls of fewer than 1e7 operations stay on the CPU and do not open the driver. So do calls for
-#'   which no known GPU would be faster.
+#'   which no known GPU would be faster. Sparse systems, covariances, images and matrices in files
+#'   have size limits of their own.
 #' * The model leaves out start-up: opening the driver takes a fraction of a second. The package has
 #'   machine code for GPUs of compute capability 7.5 to 10.3 and 12. On others the first use of a
-#'   kernel takes seconds, in which the driver compiles it. The result is kept in
-#'   `tools::R_user_dir("cudafactor", "cache")`. [gpu_sitrep()] compiles all kernels at once.
+#'   kernel takes seconds, in which the driver compiles it. The driver keeps the result in its own
+#'   cache. [gpu_sitrep()] compiles all kernels at once, on several threads.
 #' * `cudafactor.breakeven` replaces the orders from which the model takes the GPU, for other shapes
 #'   too. `cudafactor.min_flops` replaces the model, these orders and the bound of 1e7 operations.
 #' * Functions compute with a [gpu_matrix] on its device, whatever `device` says.

@@ -36,7 +36,10 @@ subjects <- list(
     "agreement-gpu", "cholesky-deviation-gpu", "interrupt", "interrupt-cpu", "memory-limits",
     "memory-limits-auto"
   ),
-  "The package" = c("calls-cpu", "gpu-suite", "size", "libraries")
+  "The package" = c(
+    "first-calls", "first-calls-staging", "first-calls-ptx", "calls-cpu", "gpu-suite",
+    "believed-cards", "size", "libraries"
+  )
 )
 
 # Lines of Markdown of at most 100 characters, tables and headings aside. A paragraph ends at an

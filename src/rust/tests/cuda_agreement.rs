@@ -204,7 +204,9 @@ fn answers<T: Scalar, D: Device<T>>(dev: &D, m: usize, n: usize) -> Answers {
     run.definite(n);
     // The race check takes flags in shared memory for races.
     if !few() {
-        run.updates(n);
+        if run.dev.has_update() {
+            run.updates(n);
+        }
     }
     run.factors(m, n);
     run.questions(m, n);

@@ -39,7 +39,16 @@ fn orders() -> Vec<usize> {
 /// for the textbook and not for another order of summation, which is no fault; what this leaves out
 /// is an error that grows with the condition.
 fn allowed(textbook: f64, terms: usize) -> f64 {
-    (1.5 * textbook).max(LUCK / (terms as f64).sqrt())
+    portable() * (1.5 * textbook).max(LUCK / (terms as f64).sqrt())
+}
+
+/// By how much residuals may be larger on a GPU that tests pretend to have, which takes portable
+/// kernels: these multiply by the inverse of a pivot, and have sums of half the matrix.
+fn portable() -> f64 {
+    match std::env::var_os("CUDAFACTOR_BELIEVE") {
+        Some(_) => 2.0,
+        None => 1.0,
+    }
 }
 
 const LUCK: f64 = 1.0;

@@ -8,6 +8,12 @@ use crate::backend::cuda::gemm::tiled::*;
 use crate::backend::cuda::matrix::views::Matrix;
 use crate::base::matrix::Part;
 
+/// None without a GPU, or on one that has other kernels for products of this type.
+fn context<T: Scalar>() -> Option<&'static Context> {
+    let suits = |ctx: &&Context| is_single::<T>() || ctx.properties.double_on_tensor_cores();
+    Context::for_test().filter(suits)
+}
+
 /// Whether only the smallest cases are wanted: under compute-sanitizer, which slows kernels a
 /// thousandfold.
 fn few() -> bool {
@@ -133,7 +139,7 @@ fn every_way_gives_the_product() {
 }
 
 fn ways_give_the_product<T: Scalar>() {
-    let Some(ctx) = Context::for_test() else {
+    let Some(ctx) = context::<T>() else {
         return;
     };
     for (m, n, k) in [
@@ -191,7 +197,7 @@ fn every_way_gives_the_triangle() {
 }
 
 fn ways_give_the_triangle<T: Scalar>() {
-    let Some(ctx) = Context::for_test() else {
+    let Some(ctx) = context::<T>() else {
         return;
     };
     for (m, n, k) in [
@@ -252,7 +258,7 @@ fn shared_tiles_are_the_same_every_time() {
 }
 
 fn shared_tiles_repeat<T: Scalar>() {
-    let Some(ctx) = Context::for_test() else {
+    let Some(ctx) = context::<T>() else {
         return;
     };
     let depth = if few() { 2000 } else { 40_000 };
@@ -284,7 +290,7 @@ fn stopped_products_change_nothing() {
 }
 
 fn stopped_change_nothing<T: Scalar>() {
-    let Some(ctx) = Context::for_test() else {
+    let Some(ctx) = context::<T>() else {
         return;
     };
     let flag = Buffer::from_slice(ctx, &[1i32]).unwrap();

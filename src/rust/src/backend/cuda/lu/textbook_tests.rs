@@ -146,9 +146,10 @@ fn hard<T: Scalar>(m: usize, n: usize) -> Vec<(&'static str, Vec<T>)> {
 fn pipelines_are_the_textbooks<T: Textbook>(ctx: &'static Context, m: usize, n: usize) {
     // Small enough for pipelines from the first column on, if the GPU has them.
     let piped = ctx.properties.cooperative && ctx.has(Family::LuPipeline);
-    let tail = planned::<T>(ctx, (m, n)).unwrap().tail;
-    assert_eq!(tail, if piped { 0 } else { m.min(n) }, "{m} {n}");
-    if !piped {
+    let plan = planned::<T>(ctx, (m, n)).unwrap();
+    assert_eq!(plan.tail, if piped { 0 } else { m.min(n) }, "{m} {n}");
+    // Few multiprocessors leave the last columns to products, whose sums have another order.
+    if !piped || plan.capacity < n {
         return;
     }
     for (what, a) in hard::<T>(m, n) {

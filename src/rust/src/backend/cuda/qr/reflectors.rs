@@ -78,7 +78,7 @@ impl BlockReflector {
         // Columns of V that begin aligned.
         let ld = rows.next_multiple_of(SIDE);
         let count = ld.saturating_mul(width);
-        let v = match width > LD {
+        let v = match width > self::width::<T>(ctx) {
             true => Buffer::zeroed::<T>(ctx, count)?,
             false => Buffer::of::<T>(ctx, count)?,
         };
@@ -149,16 +149,24 @@ impl BlockReflector {
         )?;
         let gram = self.small(&self.gram, at, width);
         square(self.ctx, h.v.t(), gram)?;
-        let panel = width.min(LD);
-        self.ctx.launch_shared::<T>(
-            TRIANGLE,
-            (panel.div_ceil(FEW_ROWS), width.div_ceil(LD)),
-            DIVIDING,
-            dividing::<T>(panel, FEW_ROWS),
-            &args![width as i32, gram.ptr, gram.ld(), tau, h.t.ptr, h.t.ld()],
-        )?;
-        for first in (LD..width).step_by(LD) {
-            self.join::<T>(at, at + first, LD.min(width - first), 0)?;
+        let panel = self::width::<T>(self.ctx);
+        // A launch makes T of each LD reflectors, if these fit.
+        let at_once = if panel == LD { width } else { panel };
+        for first in (0..width).step_by(at_once.max(1)) {
+            let count = at_once.min(width - first);
+            let gram = gram.sub(first, first, count, count);
+            let t = h.t.sub(first, first, count, count);
+            let tau = tau + (first * size_of::<T>()) as u64;
+            self.ctx.launch_shared::<T>(
+                TRIANGLE,
+                (count.min(LD).div_ceil(FEW_ROWS), count.div_ceil(LD)),
+                DIVIDING,
+                dividing::<T>(count.min(LD), FEW_ROWS),
+                &args![count as i32, gram.ptr, gram.ld(), tau, t.ptr, t.ld()],
+            )?;
+        }
+        for first in (panel..width).step_by(panel) {
+            self.join::<T>(at, at + first, panel.min(width - first), 0)?;
         }
         Ok(h)
     }

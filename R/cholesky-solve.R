@@ -39,11 +39,11 @@
 #' precision.
 #'
 #' @section Device:
-#' For a file, `"auto"` is the first GPU for 2048 rows or more, and for `chol_solve()` 64 columns or
-#' more. With fewer columns reading takes longer than arithmetic. A matrix in memory is treated as
-#' by [gpu_backsolve()] and [gpu_chol2inv()]. A [gpu_matrix] is used on its own device, and so is a
-#' factor of [chol_gpus()] by `chol_solve()`. `chol2inv_diag()` copies such a factor to the host
-#' first.
+#' For a file, `"auto"` is the first GPU, if it should be faster, for 2048 rows or more, and for
+#' `chol_solve()` 64 columns or more. With fewer columns reading takes longer than arithmetic. A
+#' matrix in memory is treated as by [gpu_backsolve()] and [gpu_chol2inv()]. A [gpu_matrix] is used
+#' on its own device, and so is a factor of [chol_gpus()] by `chol_solve()`. `chol2inv_diag()`
+#' copies such a factor to the host first.
 #'
 #' @param r The factor: an upper triangular matrix, a [gpu_matrix], a `tile_matrix` that holds a
 #'   factor, or the result of [chol_gpus()].

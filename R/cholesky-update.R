@@ -49,7 +49,9 @@
 #'
 #' @section Device:
 #' `"auto"` estimates times as [cudafactor-options] tells. A [gpu_matrix] is updated on its own
-#' device. For a factor on disk `"auto"` is the GPU from order 2048 and 64 columns on.
+#' device. For a factor on disk `"auto"` is the GPU, if it should be faster, from order 2048 and 64
+#' columns on. GPUs of compute capability below 8.0 form the matrix and factor it again, which loses
+#' digits if the factor is ill-conditioned.
 #'
 #' @param r The factor: a square \eqn{n \times n}{n x n} matrix or [gpu_matrix], or a `tile_matrix`
 #'   that [chol_file()] made. Only one triangle is read; its diagonal may have negative entries.

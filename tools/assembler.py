@@ -44,8 +44,10 @@ PACKING = [
     }
 ]
 
-# Architectures without tensor cores for double precision: kernels that need them are not for these.
+# Architectures without tensor cores for double precision: kernels that use them have other kernels
+# in their place there, save those that are named.
 WITHOUT_DOUBLE = [120]
+IRREPLACEABLE = ["cholesky_update"]
 DOUBLE = re.compile(rb"mma\.sync\S*\.f64")
 
 KINDS = {".u64": "l", ".u32": "i", ".f64": "d", ".f32": "f"}
@@ -117,7 +119,11 @@ def images(modules: dict, pool) -> tuple:
         for group in GROUPS
         for arch in group
         if newest(variants, arch)
-        and not (arch in WITHOUT_DOUBLE and DOUBLE.search(newest(variants, arch)))
+        and not (
+            arch in WITHOUT_DOUBLE
+            and name not in IRREPLACEABLE
+            and DOUBLE.search(newest(variants, arch))
+        )
     ]
     # The longest first.
     jobs.sort(key=lambda job: -len(job[1]))

@@ -67,6 +67,7 @@ pub(crate) static CUBINS: &[Image] = &[
     ("cholesky_batch", 90, include_bytes!("cubin/cholesky_batch.sm_90.cubin.lzma")),
     ("cholesky_tiles", 80, include_bytes!("cubin/cholesky_tiles.sm_80.cubin.lzma")),
     ("cholesky_tiles", 90, include_bytes!("cubin/cholesky_tiles.sm_90.cubin.lzma")),
+    ("cholesky_update", 120, include_bytes!("cubin/cholesky_update.sm_120.cubin.lzma")),
     ("cholesky_update", 80, include_bytes!("cubin/cholesky_update.sm_80.cubin.lzma")),
     ("cholesky_update", 90, include_bytes!("cubin/cholesky_update.sm_90.cubin.lzma")),
     ("columns", 120, include_bytes!("cubin/columns.sm_120.cubin.lzma")),

@@ -169,7 +169,7 @@ mod tests {
         ] {
             for family in Family::ALL {
                 // No GPU of that generation takes these kernels.
-                let left_out = capability.0 == 12 && family.is_double_on_tensor_cores();
+                let left_out = capability.0 == 12 && family.has_portable_twin();
                 assert_eq!(
                     family.machine_code(capability).is_some(),
                     family.ptx(capability).is_some() && !left_out,

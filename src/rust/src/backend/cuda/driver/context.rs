@@ -309,7 +309,7 @@ impl Context {
     pub(super) fn suits(&self, family: Family) -> bool {
         let properties = &self.properties;
         family.driver() <= properties.driver
-            && (properties.double_on_tensor_cores() || !family.is_double_on_tensor_cores())
+            && (properties.double_on_tensor_cores() || !family.has_portable_twin())
             && family.is_for(properties.capability)
     }
 

@@ -112,6 +112,13 @@ impl Family {
         )
     }
 
+    /// Whether it uses tensor cores in double precision, and portable kernels of another family
+    /// compute the same. Reflections of a Cholesky factor have no such twin: the factor of the
+    /// formed matrix is less accurate.
+    pub(crate) fn has_portable_twin(self) -> bool {
+        self.is_double_on_tensor_cores() && self != Family::CholeskyUpdate
+    }
+
     /// The name of its source without the ending.
     pub(super) fn stem(self) -> &'static str {
         match self {

@@ -50,9 +50,10 @@
 #' @section Accuracy:
 #' As for [gpu_chol()], in the precision of the file.
 #'
-#' @section Device: For 2048 rows or more `"auto"` uses all GPUs together, if the first one should be
-#' faster than the CPU. If the GPUs fail or have too little memory, the CPU continues. The factor
-#' has the same bits on any number of GPUs of one model.
+#' @section Device:
+#' For 2048 rows or more `"auto"` uses all GPUs together, if the first one should be faster than the
+#' CPU. If the GPUs fail or have too little memory, the CPU continues. The factor has the same bits
+#' on any number of GPUs of one model.
 #'
 #' @param x A square `tile_matrix`. Only its upper triangle is read, as by [base::chol()].
 #' @param file The name of a new file for the factor. `NULL`, the default, overwrites `x`.

@@ -115,9 +115,9 @@ multiply_tiles <- function(x, transpose, y, memory, argument, call) {
 #' @section Accuracy:
 #' As for [gpu_matmult()], in the precision of the file.
 #'
-#' @section Device: `"auto"` uses the first GPU, if it should be faster, for matrices of 2048 rows and
-#' columns or more and products of 64 columns or more. With fewer, reading takes longer than
-#' arithmetic.
+#' @section Device:
+#' `"auto"` uses the first GPU, if it should be faster, for matrices of 2048 rows and columns or
+#' more and products of 64 columns or more. With fewer, reading takes longer than arithmetic.
 #'
 #' @param x,y A `tile_matrix` and a numeric or logical matrix or vector, in either order. A vector
 #'   counts as a row or a column, as in [base::matmult].

@@ -203,10 +203,8 @@ fn answers<T: Scalar, D: Device<T>>(dev: &D, m: usize, n: usize) -> Answers {
     run.triangles(n, m.min(40));
     run.definite(n);
     // The race check takes flags in shared memory for races.
-    if !few() {
-        if run.dev.has_update() {
-            run.updates(n);
-        }
+    if !few() && run.dev.has_update() {
+        run.updates(n);
     }
     run.factors(m, n);
     run.questions(m, n);

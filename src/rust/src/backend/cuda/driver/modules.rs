@@ -16,7 +16,7 @@ use super::code::{damaged, parameters, unpack, unpack_code, Parameters};
 use super::context::Context;
 use super::kernels::{Family, Kernel, LoadedKernel};
 use crate::base::error::{Error, Result};
-use crate::base::interrupt::{attended, Stop};
+use crate::base::interrupt::{attended, later, Stop};
 use crate::base::{reserve, spawn};
 
 /// A family's code on the GPU, which is never unloaded, and the parameters of its kernels.
@@ -189,7 +189,8 @@ impl Context {
         // SAFETY: the image is an ELF file from our assembler or null-terminated text, and outlives
         // the call.
         let load = || unsafe { sys::cuModuleLoadData(&mut handle, image.as_ptr().cast()) };
-        match self.with_remedies(load)? {
+        // No R code may run while the family is locked: it could ask for the same one.
+        match later(|| self.with_remedies(load))? {
             CUresult::CUDA_ERROR_OUT_OF_MEMORY => Err(self.too_little(image.len() as u64)?),
             code => self.check(code, "cuModuleLoadData").map(|()| handle),
         }

@@ -61,8 +61,8 @@ pub(crate) fn workers() -> usize {
 }
 
 impl Staging {
-    /// Staging memory for transfers of up to so many bytes by so many threads. It also serves longer
-    /// transfers, which are faster with longer slots.
+    /// Staging memory for transfers of up to so many bytes by so many threads. It also serves
+    /// longer transfers, which are faster with longer slots.
     pub(crate) fn new(ctx: &'static Context, bytes: usize, workers: usize) -> Result<Staging> {
         ctx.bind()?;
         let lanes = match owns_pool() {

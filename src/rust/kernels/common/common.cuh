@@ -23,19 +23,20 @@ __device__ __forceinline__ float with_sign(float x, float s) { return copysignf(
 __device__ __forceinline__ double larger(double x, double y) { return fmax(x, y); }
 __device__ __forceinline__ float larger(float x, float y) { return fmaxf(x, y); }
 
-// The power of two that scales the largest magnitude to about 1, within 2^+-1000 (2^+-120). The
-// square of a scaled number neither overflows nor underflows to zero. Scaling is exact. The scale
-// of zero, infinity and NaN is 1.
+// The power of two that scales the largest magnitude to about 1, within 2^+-1022 (2^+-126): it and
+// its inverse are normal numbers. The square of a scaled number neither overflows nor underflows to
+// zero, and its product with another number is at most four times that one. Scaling is exact. The
+// scale of zero, infinity and NaN is 1.
 __device__ __forceinline__ double scale_for(double largest) {
     const int field = (__double2hiint(largest) >> 20) & 0x7ff;
     if (!(largest > 0) || field == 0x7ff) return 1;
-    const int e = min(max(1023 - field, -1000), 1000);
+    const int e = min(max(1023 - field, -1022), 1022);
     return __hiloint2double((1023 + e) << 20, 0);
 }
 __device__ __forceinline__ float scale_for(float largest) {
     const int field = (__float_as_int(largest) >> 23) & 0xff;
     if (!(largest > 0) || field == 0xff) return 1;
-    const int e = min(max(127 - field, -120), 120);
+    const int e = min(max(127 - field, -126), 126);
     return __int_as_float((127 + e) << 23);
 }
 

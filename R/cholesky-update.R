@@ -50,8 +50,8 @@
 #' @section Device:
 #' `"auto"` estimates times as [cudafactor-options] tells. A [gpu_matrix] is updated on its own
 #' device. For a factor on disk `"auto"` is the GPU, if it should be faster, from order 2048 and 64
-#' columns on. GPUs of compute capability below 8.0 form the matrix and factor it again, which loses
-#' digits if the factor is ill-conditioned.
+#' columns on. GPUs of compute capability below 8.0 have no kernels for it: the processor
+#' changes the factor, unless `v` has more than half as many columns as rows.
 #'
 #' @param r The factor: a square \eqn{n \times n}{n x n} matrix or [gpu_matrix], or a `tile_matrix`
 #'   that [chol_file()] made. Only one triangle is read; its diagonal may have negative entries.

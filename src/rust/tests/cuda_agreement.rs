@@ -203,7 +203,7 @@ fn answers<T: Scalar, D: Device<T>>(dev: &D, m: usize, n: usize) -> Answers {
     run.triangles(n, m.min(40));
     run.definite(n);
     // The race check takes flags in shared memory for races.
-    if !few() && run.dev.has_update() {
+    if !few() {
         run.updates(n);
     }
     run.factors(m, n);

@@ -16,12 +16,13 @@ pub trait FactorUpdate<T: Scalar>: Blas<T> {
     /// The reflections of rows already changed, which are applied to later columns.
     type Reflections;
 
-    /// Whether the device has [`FactorUpdate::update_factor`] and [`FactorUpdate::update_panel`].
+    /// Whether the device itself has the reflections, and so [`FactorUpdate::update_panel`]. Where
+    /// not, [`FactorUpdate::update_factor`] takes the factor to the processor.
     fn has_update(&self) -> bool {
         false
     }
-    /// Whether [`FactorUpdate::update_factor`] exists and is faster than a new factorization, for V
-    /// of `n` x `k`.
+    /// Whether [`FactorUpdate::update_factor`] is faster than a new factorization, for V of `n` x
+    /// `k`.
     fn update_pays(&self, _n: usize, _k: usize) -> bool {
         false
     }
@@ -39,12 +40,10 @@ pub trait FactorUpdate<T: Scalar>: Blas<T> {
     /// [`Error::NotPositiveDefinite`] with the order of the minor; R is then lost.
     fn update_factor(
         &self,
-        _change: Change,
-        _r: &mut Self::Mat<'_>,
-        _v: &mut Self::Mat<'_>,
-    ) -> Result<()> {
-        Err(no_reflections())
-    }
+        change: Change,
+        r: &mut Self::Mat<'_>,
+        v: &mut Self::Mat<'_>,
+    ) -> Result<()>;
     /// As [`FactorUpdate::update_factor`] of an update, where V stays.
     ///
     /// V has entries. `false`, with R unchanged, where a magnitude in V is above `most` or NaN.

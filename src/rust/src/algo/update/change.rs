@@ -33,9 +33,7 @@ pub(super) fn change_factor<T: Scalar, D: Elementwise<T> + FactorUpdate<T>>(
     match made {
         Ok(made) => dev.copy_block(&made, Block::leading(n, n), r, (0, 0)),
         // Rounding of the matrix, which reflections do not have, exceeded the margin.
-        Err(Error::NotPositiveDefinite { .. }) if dev.has_update() => {
-            dev.update_factor(change, r, v)
-        }
+        Err(Error::NotPositiveDefinite { .. }) => dev.update_factor(change, r, v),
         Err(e) => Err(e),
     }
 }

@@ -118,6 +118,16 @@ impl<T: Scalar> FactorUpdate<T> for Apart<T> {
         <CpuDevice as FactorUpdate<T>>::reflections(&self.cpu, change, n, k)
     }
 
+    fn update_factor(
+        &self,
+        change: Change,
+        r: &mut Away<'_, T>,
+        v: &mut Away<'_, T>,
+    ) -> Result<()> {
+        let (r, v) = (r.inner.get_mut(), v.inner.get_mut());
+        self.cpu.update_factor(change, r, v)
+    }
+
     fn update_panel(
         &self,
         all: &mut Self::Reflections,

@@ -6,6 +6,7 @@ mod hard;
 use super::common::matrices::{self, Random};
 use super::common::residual::{self, norm1, product};
 use super::common::{changed, few, for_each_device, written, Host};
+use super::portable;
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::base::matrix::{Part, Trans};
 use cudafactor::base::scalar::Scalar;
@@ -112,7 +113,7 @@ fn judge<T: Scalar, D: Device<T>>(device: &D, what: &str, a: &Host<T>) {
     let lapack = errors(a, &factored(&CpuDevice::new(1), a));
     for (i, kind) in ["orthogonality", "residual", "column"].iter().enumerate() {
         let floor = FLOORS[i] + ROUNDINGS / a.rows.max(a.cols) as f64;
-        let allowed = (1.5 * lapack[i]).max(floor);
+        let allowed = portable() * (1.5 * lapack[i]).max(floor);
         assert!(
             got[i] <= allowed,
             "{what} {}x{}: {kind} {:.2} of at most {allowed:.2}, LAPACK's {:.2}; all {got:.2?}, \

@@ -1,4 +1,4 @@
-//! Cholesky factorizations, and the kernels of factor updates.
+//! Cholesky factorizations, and factor updates.
 //!
 //! It imports `panel`, `precision`, `elementwise`, `gemm`, `triangular`, `matrix` and `driver`.
 //! Start with [`factor`]; [`tiles`] is one launch for the whole matrix.
@@ -7,4 +7,5 @@ pub(super) mod batch;
 pub(super) mod factor;
 pub(super) mod tiles;
 pub(super) mod update;
+pub(super) mod update_on_host;
 pub(crate) mod via_f64;

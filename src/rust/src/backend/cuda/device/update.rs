@@ -1,6 +1,7 @@
 //! Changes of a Cholesky factor.
 
 use crate::backend::cuda::cholesky::update::Reflections;
+use crate::backend::cuda::cholesky::update_on_host::processor;
 use crate::backend::cuda::driver::guards::{in_blocks, require};
 use crate::backend::cuda::matrix::views::Matrix;
 use crate::backend::cuda::{cholesky, streamed, CudaDevice};
@@ -19,7 +20,10 @@ impl<T: Scalar> FactorUpdate<T> for CudaDevice {
     }
 
     fn update_pays(&self, n: usize, k: usize) -> bool {
-        cholesky::update::is_there(self.ctx) && cholesky::update::pays(n, k)
+        match cholesky::update::is_there(self.ctx) {
+            true => cholesky::update::pays(n, k),
+            false => FactorUpdate::<T>::update_pays(&processor(), n, k),
+        }
     }
 
     fn update_factor(
@@ -28,12 +32,18 @@ impl<T: Scalar> FactorUpdate<T> for CudaDevice {
         r: &mut Matrix<'_, T>,
         v: &mut Matrix<'_, T>,
     ) -> Result<()> {
+        if !cholesky::update::is_there(self.ctx) {
+            return cholesky::update_on_host::change(self.ctx, change, r, v);
+        }
         let mut all = cholesky::update::reflections(self.ctx, change, r.shape().0, v.shape().1)?;
         cholesky::update::change(self.ctx, &mut all, 0, r.view(), v.view())
     }
 
     fn update_guarded(&self, most: f64, r: &mut Matrix<'_, T>, v: &Matrix<'_, T>) -> Result<bool> {
-        cholesky::update::change_guarded(self.ctx, most, r.view(), v.view())
+        match cholesky::update::is_there(self.ctx) {
+            true => cholesky::update::change_guarded(self.ctx, most, r.view(), v.view()),
+            false => cholesky::update_on_host::change_guarded(self.ctx, most, r, v),
+        }
     }
 
     fn reflections(&self, change: Change, n: usize, k: usize) -> Result<Reflections> {
@@ -63,6 +73,12 @@ impl<T: Scalar> FactorUpdate<T> for CudaDevice {
             shape.0 == shape.1 && shape == home && v.shape().0 == shape.0,
             "update of a factor: shapes do not fit",
         )?;
+        if !cholesky::update::is_there(self.ctx) {
+            return match change {
+                Change::Up => cholesky::update_on_host::update_from(self.ctx, from, v, out),
+                Change::Down => Ok(None),
+            };
+        }
         let Some(blocks) = size::Streamed::Update.blocks(shape, size_of::<T>()) else {
             return Ok(None);
         };
@@ -71,7 +87,10 @@ impl<T: Scalar> FactorUpdate<T> for CudaDevice {
     }
 
     fn is_short_update(&self, n: usize, k: usize) -> bool {
-        cholesky::update::is_short(n, k)
+        match cholesky::update::is_there(self.ctx) {
+            true => cholesky::update::is_short(n, k),
+            false => FactorUpdate::<T>::is_short_update(&processor(), n, k),
+        }
     }
 
     fn is_factor(&self, a: &Matrix<'_, T>) -> bool {

@@ -10,8 +10,11 @@ use crate::base::matrix::Part;
 
 /// None without a GPU, or on one that has other kernels for products of this type.
 fn context<T: Scalar>() -> Option<&'static Context> {
-    let suits = |ctx: &&Context| is_single::<T>() || ctx.properties.double_on_tensor_cores();
-    Context::for_test().filter(suits)
+    let family = match is_single::<T>() {
+        true => Family::ProductSingle,
+        false => Family::Product,
+    };
+    Context::for_test().filter(|ctx| ctx.has(family))
 }
 
 /// Whether only the smallest cases are wanted: under compute-sanitizer, which slows kernels a

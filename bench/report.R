@@ -37,8 +37,8 @@ subjects <- list(
     "memory-limits-auto"
   ),
   "The package" = c(
-    "first-calls", "first-calls-staging", "first-calls-ptx", "calls-cpu", "gpu-suite",
-    "believed-cards", "size", "libraries"
+    "first-calls", "first-calls-staging", "first-calls-ptx", "machine-code", "calls-cpu",
+    "gpu-suite", "believed-cards", "size", "libraries"
   )
 )
 

@@ -95,7 +95,7 @@ fn gives_way(name: &str, x: &Mat<f64>, verb: impl Fn(MatRef<'_, f64>, Range<usiz
         // While another test holds the staging memory, no verb works in blocks, and none can fall
         // back.
         let mut refused = Vec::new();
-        let done = (0..60).find_map(|_| match verb(x.as_ref(), at..at + 1).0 {
+        let done = (0..2000).find_map(|_| match verb(x.as_ref(), at..at + 1).0 {
             Ok(done) => Some(done),
             Err(e) => {
                 refused.push(e);

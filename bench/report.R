@@ -37,7 +37,7 @@ subjects <- list(
     "memory-limits-auto"
   ),
   "The package" = c(
-    "first-calls", "first-calls-staging", "first-calls-ptx", "machine-code", "calls-cpu",
+    "first-calls", "first-calls-staging", "first-calls-ptx", "calls-cpu",
     "gpu-suite", "believed-cards", "size", "libraries"
   )
 )

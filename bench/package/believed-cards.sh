@@ -1,6 +1,6 @@
 #!/bin/sh
-# The Rust tests of kernels and limits on GPUs that the library pretends to have, in portable PTX
-# that the driver compiles for the GPU that is there.
+# The Rust tests of kernels and limits on GPUs that the library pretends to have, in PTX that the
+# driver compiles for the GPU that is there. On an H100, 9.0 is that GPU without machine code.
 #   sh bench/package/believed-cards.sh PROGRAMS RESULT.md LOGS [CARD]...
 # PROGRAMS: a folder of test programs (`cargo test --no-run --no-default-features --features cuda`).
 # LOGS: a folder for what those that fail print. CARD: compute capability[,multiprocessors,GiB].
@@ -9,7 +9,7 @@
 
 programs=$1 result=$2 logs=$3
 shift 3
-[ $# -gt 0 ] || set -- 7.5 8.6 8.9 12.0 8.9,16,6
+[ $# -gt 0 ] || set -- 7.5 8.6 8.9 12.0 8.9,16,6 9.0
 folder=$(mktemp -d)
 mkdir -p "$logs"
 # Those last look at all of the GPU's memory, or fill it, so that nothing else may run.
@@ -33,7 +33,8 @@ test result: FAILED. 0 passed; 1 failed" >>"$folder/$1.$2"
 
 # count CARD WORD: adds up the numbers before WORD in the lines "test result:".
 count() {
-  cat "$folder/$1".* | grep '^test result:' | grep -o "[0-9]* $2" | awk '{ n += $1 } END { print n + 0 }'
+  cat "$folder/$1".* | grep '^test result:' | grep -o "[0-9]* $2" |
+    awk '{ n += $1 } END { print n + 0 }'
 }
 
 # failures CARD
@@ -51,9 +52,9 @@ if [ ! -s "$result" ]; then
       "$(nproc) CPU cores"
     echo "- commit: ${CUDAFACTOR_COMMIT:-unknown}"
     echo "- date: $(date +%F)"
-    echo "- by: \`bench/package/believed-cards.sh\`. A card is a value of \`CUDAFACTOR_BELIEVE\`: compute"
-    echo "  capability, and if given multiprocessors and GiB. The driver compiled portable PTX. A test"
-    echo "  skipped for want of a GPU is a failure."
+    echo "- by: \`bench/package/believed-cards.sh\`. A card is a value of \`CUDAFACTOR_BELIEVE\`:"
+    echo "  compute capability, and if given multiprocessors and GiB. The driver compiled PTX."
+    echo "  A test skipped for want of a GPU is a failure."
     echo "- programs: $shared $alone (of the last, the tests of the GPU)"
     echo
     echo "| card | passed | failed | seconds | tests that failed |"

@@ -25,9 +25,9 @@ done
   echo "- gpu: $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1)"
   echo "- commit: ${CUDAFACTOR_COMMIT:-unknown}"
   echo "- date: $(date +%F)"
-  echo "- by: \`bench/package/machine-code.sh\`: the benchmark \`gpu_peers\` with data on the device, in"
-  echo "  processes in turn, $rounds rounds. Each number is the least of the rounds' medians, in ms. A"
-  echo "  ratio above 1 means that the package's machine code is faster."
+  echo "- by: \`bench/package/machine-code.sh\`: the benchmark \`gpu_peers\`, data on the device, in"
+  echo "  processes in turn, $rounds rounds. Each number is the least of the rounds' medians,"
+  echo "  in ms. A ratio above 1 means that the package's machine code is faster."
   echo
   echo "| verb | n | package | driver | ratio |"
   echo "|:---|---:|---:|---:|---:|"

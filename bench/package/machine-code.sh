@@ -25,7 +25,7 @@ done
   echo "- gpu: $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1)"
   echo "- commit: ${CUDAFACTOR_COMMIT:-unknown}"
   echo "- date: $(date +%F)"
-  echo "- by: \`bench/package/machine-code.sh\`: the benchmark \`gpu_peers\`, data on the device, in"
+  echo "- by: \`bench/package/machine-code.sh\`: the benchmark \`gpu_peers\`, data on the GPU, in"
   echo "  processes in turn, $rounds rounds. Each number is the least of the rounds' medians,"
   echo "  in ms. A ratio above 1 means that the package's machine code is faster."
   echo

@@ -1,5 +1,5 @@
 //! A GPU that tests pretend to have: the library then takes the kernels and the limits that it
-//! takes on such a GPU. Portable PTX runs in place of that GPU's machine code. It is not in the
+//! takes on such a GPU. PTX runs in place of machine code. It is not in the
 //! library that users install.
 //!
 //! `CUDAFACTOR_BELIEVE` names the compute capability, and if wanted the number of multiprocessors

@@ -5,6 +5,9 @@ type Image = (&'static str, i32, &'static [u8]);
 
 /// PTX, the newest of each source.
 pub(crate) static PTX: &[Image] = &[
+    ("chase", 70, include_bytes!("ptx/chase.sm_70.ptx.lzma")),
+    ("chase_back", 60, include_bytes!("ptx/chase_back.sm_60.ptx.lzma")),
+    ("chase_back_tiles", 80, include_bytes!("ptx/chase_back_tiles.sm_80.ptx.lzma")),
     ("cholesky", 60, include_bytes!("ptx/cholesky.sm_60.ptx.lzma")),
     ("cholesky_batch", 60, include_bytes!("ptx/cholesky_batch.sm_60.ptx.lzma")),
     ("cholesky_tiles", 90, include_bytes!("ptx/cholesky_tiles.sm_90.ptx.lzma")),
@@ -57,6 +60,16 @@ pub(crate) static OLDER_PTX: &[Image] = &[];
 /// Machine code. A file may have that of a newer architecture, too.
 #[cfg(not(feature = "ptx-only"))]
 pub(crate) static CUBINS: &[Image] = &[
+    ("chase", 120, include_bytes!("cubin/chase.sm_120.cubin.lzma")),
+    ("chase", 75, include_bytes!("cubin/chase.sm_75.cubin.lzma")),
+    ("chase", 80, include_bytes!("cubin/chase.sm_80.cubin.lzma")),
+    ("chase", 90, include_bytes!("cubin/chase.sm_90.cubin.lzma")),
+    ("chase_back", 120, include_bytes!("cubin/chase_back.sm_120.cubin.lzma")),
+    ("chase_back", 75, include_bytes!("cubin/chase_back.sm_75.cubin.lzma")),
+    ("chase_back", 80, include_bytes!("cubin/chase_back.sm_80.cubin.lzma")),
+    ("chase_back", 90, include_bytes!("cubin/chase_back.sm_90.cubin.lzma")),
+    ("chase_back_tiles", 80, include_bytes!("cubin/chase_back_tiles.sm_80.cubin.lzma")),
+    ("chase_back_tiles", 90, include_bytes!("cubin/chase_back_tiles.sm_90.cubin.lzma")),
     ("cholesky", 120, include_bytes!("cubin/cholesky.sm_120.cubin.lzma")),
     ("cholesky", 75, include_bytes!("cubin/cholesky.sm_75.cubin.lzma")),
     ("cholesky", 80, include_bytes!("cubin/cholesky.sm_80.cubin.lzma")),

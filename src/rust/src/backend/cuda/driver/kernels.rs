@@ -37,6 +37,9 @@ pub(crate) enum Family {
     QrDivide,
     QrBatch,
     Pivot,
+    Chase,
+    ChaseBack,
+    ChaseBackTiles,
     Norms,
     Precision,
     Elementwise,
@@ -52,7 +55,7 @@ pub(crate) enum Family {
 }
 
 impl Family {
-    pub(crate) const ALL: [Family; 34] = [
+    pub(crate) const ALL: [Family; 37] = [
         Family::Gemm,
         Family::Product,
         Family::ProductThin,
@@ -75,6 +78,9 @@ impl Family {
         Family::QrDivide,
         Family::QrBatch,
         Family::Pivot,
+        Family::Chase,
+        Family::ChaseBack,
+        Family::ChaseBackTiles,
         Family::Norms,
         Family::Precision,
         Family::Elementwise,
@@ -109,6 +115,7 @@ impl Family {
                 | Family::LuPanel
                 | Family::LuFollow
                 | Family::QrDivide
+                | Family::ChaseBackTiles
         )
     }
 
@@ -144,6 +151,9 @@ impl Family {
             Family::QrDivide => "qr_divide",
             Family::QrBatch => "qr_batch",
             Family::Pivot => "pivot",
+            Family::Chase => "chase",
+            Family::ChaseBack => "chase_back",
+            Family::ChaseBackTiles => "chase_back_tiles",
             Family::Norms => "norms",
             Family::Precision => "precision",
             Family::Elementwise => "elementwise",

@@ -10,4 +10,4 @@ pub(super) mod factor;
 pub(super) mod householder;
 pub(super) mod pipeline;
 pub(super) mod pivoted;
-mod reflectors;
+pub(super) mod reflectors;

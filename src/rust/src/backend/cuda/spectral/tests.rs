@@ -1,0 +1,112 @@
+//! `A = Q T Q'` with Q of both stages, for matrices of every kind and sizes around those of the
+//! band.
+
+use faer::Mat;
+
+use super::band;
+use super::chase::{chase, Bandwidth, NARROW, WIDE};
+use crate::backend::cuda::driver::context::Context;
+use crate::backend::cuda::matrix::views::Matrix;
+use crate::base::matrix::Part;
+use crate::base::scalar::Scalar;
+
+/// Symmetric, with entries of at most one.
+fn symmetric(n: usize, kind: &str) -> Mat<f64> {
+    let entry = |i: usize, j: usize| {
+        let (i, j) = (i.max(j), i.min(j));
+        let mut z = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            ^ (j as u64 + 1).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 30)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    };
+    let graded = |i: usize| 10f64.powf(-12.0 * i as f64 / n as f64);
+    Mat::from_fn(n, n, |i, j| match kind {
+        "random" => entry(i, j),
+        "graded" => entry(i, j) * graded(i) * graded(j),
+        "identity" => f64::from(u8::from(i == j)),
+        "zero" => 0.0,
+        "ones" => 1.0,
+        "one row" => match (i, j) {
+            (0, _) | (_, 0) => 1.0,
+            _ => 0.0,
+        },
+        _ => unreachable!("{kind}"),
+    })
+}
+
+/// `||A - Q T Q'||` and `||Q'Q - I||` in units of eps, over that of A and the order's root.
+fn errors<T: Scalar>(ctx: &'static Context, a: &Mat<f64>, by: Bandwidth) -> [f64; 2] {
+    let n = a.nrows();
+    let given = Mat::from_fn(n, n, |i, j| T::from_f64(a[(i, j)]));
+    let there = Matrix::from_host(ctx, given.as_ref(), Part::All).unwrap();
+    let b = by.columns;
+    let taus = band::reduce(ctx, there.view(), b).unwrap();
+    let chased = chase(ctx, there.view(), by).unwrap();
+    let z = Matrix::<T>::new(ctx, n, n).unwrap();
+    z.set_identity(ctx).unwrap();
+    chased.back(ctx, z.view()).unwrap();
+    band::back(ctx, there.view(), b, &taus, z.view()).unwrap();
+    let mut q = Mat::<T>::zeros(n, n);
+    z.read(ctx, q.as_mut()).unwrap();
+    let q = Mat::from_fn(n, n, |i, j| q[(i, j)].into());
+    let of = |list: &[T], i: usize| -> f64 { list[i].into() };
+    let t = Mat::from_fn(n, n, |i, j| match i.abs_diff(j) {
+        0 => of(&chased.diagonal, i),
+        1 => of(&chased.below, i.min(j)),
+        _ => 0.0,
+    });
+    let exact = Mat::from_fn(n, n, |i, j| given[(i, j)].into());
+    let apart = &q * &t * q.transpose() - &exact;
+    let unit = T::EPS * (n as f64).sqrt();
+    let orthogonality = q.transpose() * &q - Mat::<f64>::identity(n, n);
+    let size = exact.norm_l2().max(f64::MIN_POSITIVE);
+    [
+        apart.norm_l2() / (size * unit),
+        orthogonality.norm_l2() / (unit * (n as f64).sqrt()),
+    ]
+}
+
+#[test]
+fn both_stages_give_the_matrix() {
+    given::<f64>();
+    given::<f32>();
+}
+
+fn given<T: Scalar>() {
+    let Some(ctx) = Context::for_test() else {
+        return;
+    };
+    let sizes = [
+        1, 2, 3, 31, 32, 33, 34, 63, 64, 65, 66, 67, 96, 127, 128, 129, 130, 200, 321, 700, 1100,
+    ];
+    for by in [NARROW, WIDE] {
+        for n in sizes {
+            for kind in ["random", "graded", "identity", "zero", "ones", "one row"] {
+                if n > 200 && kind != "random" {
+                    continue;
+                }
+                let worst = errors::<T>(ctx, &symmetric(n, kind), by);
+                assert!(
+                    worst.iter().all(|x| *x < 20.0),
+                    "{kind} {n} {}: {worst:?}",
+                    by.columns
+                );
+            }
+        }
+    }
+}
+
+/// The same bits every time, however the sweeps fall to blocks.
+#[test]
+fn chasing_repeats() {
+    let Some(ctx) = Context::for_test() else {
+        return;
+    };
+    let a = symmetric(500, "random");
+    let there = Matrix::from_host(ctx, a.as_ref(), Part::All).unwrap();
+    let first = chase::<f64>(ctx, there.view(), WIDE).unwrap();
+    for _ in 0..20 {
+        let again = chase::<f64>(ctx, there.view(), WIDE).unwrap();
+        assert!(again.diagonal == first.diagonal && again.below == first.below);
+    }
+}

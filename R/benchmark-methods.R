@@ -6,8 +6,10 @@ print.gpu_benchmark <- function(x, ...) {
   all <- x
   times <- intersect(c("cpu", "base", "gpu"), names(x))
   times <- times[vapply(times, function(who) !all(is.na(x[[who]])), NA)]
-  measured <- rowSums(!is.na(as.data.frame(x)[times])) > 0
-  x <- x[measured, ]
+  if (length(times)) {
+    measured <- rowSums(!is.na(as.data.frame(x)[times])) > 0
+    x <- as.data.frame(x)[measured, , drop = FALSE]
+  }
   table <- as.data.frame(x)[intersect(c("what", "n", times, "auto"), names(x))]
   for (who in times) {
     table[[who]] <- ifelse(
@@ -37,7 +39,8 @@ print.gpu_benchmark <- function(x, ...) {
 #' @rdname gpu_benchmark
 #' @export
 plot.gpu_benchmark <- function(x, ...) {
-  measured <- rowSums(!is.na(as.data.frame(x)[c("cpu", "base", "gpu")])) > 0
+  times <- intersect(c("cpu", "base", "gpu"), names(x))
+  measured <- rowSums(!is.na(as.data.frame(x)[times])) > 0
   if (!any(measured)) {
     abort_argument("x", paste0(
       "'x' must have at least one row", if (nrow(x)) " with a time", ": run gpu_benchmark()"

@@ -24,15 +24,17 @@
 #' `summary()`, `format()`, `c()` with a `gpu_matrix` as first argument, `rep()`, `rev()`, `sort()`,
 #' `order()`, `unique()`, `duplicated()`, `na.omit()`, `cumsum()`, `diff()`, `rowsum()`, `cut()`,
 #' `median()`, `quantile()`, `ifelse()`, `isSymmetric()`, `kappa()`, `svd()`, `eigen()`, `dist()`,
-#' `prcomp()`, `lapply()` and related functions, `data.frame()`, `image()`, `persp()`, `boxplot()`,
+#' `prcomp()`, `subset()`, `lapply()` and related functions, `data.frame()`, `image()`, `persp()`, `boxplot()`,
 #' `hist()`, `plot()`.
 #'
 #' @section Functions that need as.matrix():
 #' * `x` in a model formula, as in `lm(y ~ x)`; `write.csv()`, `cat()`, `formatC()`, `match()`,
-#'   `\%in\%`, `fft()`, `atan2()`, `choose()`, `dnorm()` and related functions: they are not
-#'   generic, and stop with base R's errors.
+#'   `\%in\%`, `fft()`, `atan2()`, `choose()`, `dnorm()` and related functions, `mahalanobis()`,
+#'   `cov.wt()`, `acf()`, `complete.cases()`, `nchar()`, `filter()`, `heatmap()` and tests such as
+#'   `chisq.test()`: they are not generic, and stop with base R's errors.
+#' * `ts()`, `sprintf()` and `list2DF()`: they do not stop, and take the object for one value.
 #' * `cor()`, `cov()`, `lm.fit()` and `lm.wfit()`, which stop and name a replacement: see
-#'   [gpu_matrix_stats]. `var(x)` is `cov(x)`.
+#'   [gpu_matrix_stats]. `var(x)` stops with base R's error.
 #' * `which.max()` and `which.min()`: use `which.max(as.vector(x))`.
 #' * `all.equal(x, y)` with only `y` a `gpu_matrix` reports different classes. `all.equal(y, x)`
 #'   compares values. If package Matrix is attached, `x` may have one of its classes.
@@ -120,6 +122,27 @@ diff.gpu_matrix <- by_base
 
 #' @export
 rowsum.gpu_matrix <- by_base
+
+# As base R's method for a matrix.
+#' @export
+subset.gpu_matrix <- function(x, subset, select, drop = FALSE, ...) {
+  columns <- TRUE
+  if (!missing(select)) {
+    names <- colnames(x)
+    numbers <- as.list(seq_len(ncol(x)))
+    names(numbers) <- names
+    columns <- eval(substitute(select), numbers, parent.frame())
+  }
+  rows <- TRUE
+  if (!missing(subset)) {
+    rows <- if (is_resident(subset)) as.vector(as.matrix(subset)) else subset
+    if (!is.logical(rows)) {
+      abort_argument("subset", gettext("'subset' must be logical", domain = "R-base"), sys.call())
+    }
+    rows <- rows & !is.na(rows)
+  }
+  x[rows, columns, drop = drop]
+}
 
 #' @export
 cut.gpu_matrix <- by_base

@@ -31,12 +31,12 @@ chol2inv_resident <- function(x, size, call) {
 solve_triangle_resident <- function(r, x, k, upper, trans, call) {
   beside <- if (is_resident(r)) r else x
   if (!is_resident(r)) {
-    r <- as_real_matrix(r, call, "base::backsolve()")
+    r <- as_real_matrix(r, call, "base::solve()")
     r <- upload_beside(r, dim(r), NULL, beside, call)
   }
   stays <- is.matrix(x)
   if (!is_resident(x)) {
-    x <- as_real_matrix(x, call, "base::backsolve()")
+    x <- as_real_matrix(x, call, "base::solve()")
     x <- upload_beside(x, dim(x), NULL, beside, call)
   }
   check_together(r, x, call)
@@ -187,14 +187,18 @@ solve.gpu_matrix <- function(a, b, tol, ...) {
 #' @rdname gpu_matrix-methods
 #' @export
 setMethod("solve", signature("ANY", "gpu_matrix"), function(a, b, ...) {
+  solve_beside(a, b, ..., call = sys.call())
+})
+
+solve_beside <- function(a, b, ..., call) {
   if (inherits(a, c("gpu_lu", "gpu_qr_factor", "tile_matrix", "gpu_factor"))) {
     base::solve(a, b, ...)
   } else if (inherits(a, "qr")) {
     base::solve(a, as.matrix(b), ...)
   } else {
-    solve_resident(a, b, list(...)$tol, sys.call())
+    solve_resident(a, b, list(...)$tol, call)
   }
-})
+}
 
 # A matrix on disk as a right-hand side is read; a factor there is an error.
 for (name in c("gpu_factor", "tile_matrix")) {

@@ -28,6 +28,7 @@ set_methods_with_matrix <- function() {
   set_updown_methods(noted)
   set_operators(noted)
   set_products(noted)
+  set_solutions(noted)
   set_comparison(noted)
   set_coercions(noted)
 }
@@ -84,6 +85,16 @@ set_products <- function(noted) {
     # From R 4.4 on these are primitives, which package methods knows by name only.
     generic <- if (is.primitive(get(name, baseenv()))) name else getExportedValue("Matrix", name)
     set_for_any(list(generic), product_method(name), noted)
+  }
+}
+
+# From Matrix 1.6 on its methods for any right-hand side are nearer than ours for any matrix.
+set_solutions <- function(noted) {
+  known <- findMethodSignatures("solve")
+  for (class in classes_of(known[known[, 2L] == "ANY", 1L, drop = FALSE])) {
+    setMethod("solve", signature(class, "gpu_matrix"), function(a, b, ...) {
+      solve_beside(a, b, ..., call = sys.call())
+    }, where = noted)
   }
 }
 

@@ -51,7 +51,7 @@ gpu_backsolve <- function(r, x, k = ncol(r), upper.tri = TRUE, transpose = FALSE
     return(solve_triangle_resident(r, x, k, upper.tri, transpose, call))
   }
   if (!(is.double(r) && is.matrix(r))) {
-    r <- as_real_matrix(r, call, "base::backsolve()")
+    r <- as_real_matrix(r, call, "base::solve()")
   }
   solve_triangle(r, x, k, upper.tri, transpose, device, precision, call)
 }
@@ -70,7 +70,7 @@ gpu_forwardsolve <- function(l, x, k = ncol(l), upper.tri = FALSE, transpose = F
     return(solve_triangle_resident(l, x, k, upper.tri, transpose, call))
   }
   if (!(is.double(l) && is.matrix(l))) {
-    l <- as_real_matrix(l, call, "base::forwardsolve()")
+    l <- as_real_matrix(l, call, "base::solve()")
   }
   solve_triangle(l, x, k, upper.tri, transpose, device, precision, call)
 }
@@ -79,7 +79,7 @@ solve_triangle <- function(r, x, k, upper, trans, device, precision, call) {
   is_vector <- is.double(x) && is.null(dim(x)) && !is.object(x)
   stays_matrix <- is.matrix(x)
   if (!(is_vector || is.double(x) && stays_matrix)) {
-    x <- as_real_matrix(x, call, "base::backsolve()")
+    x <- as_real_matrix(x, call, "base::solve()")
   }
   dr <- dim(r)
   dx <- if (is_vector) c(length(x), 1L) else dim(x)

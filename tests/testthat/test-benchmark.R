@@ -291,3 +291,11 @@ test_that("a GPU's orders are kept", {
     expect_identical(getOption("cudafactor.breakeven"), kept)
   })
 })
+
+test_that("columns and rows of a table print", {
+  b <- quick("product")
+  expect_output(print(b["cpu"]), "cpu, ms")
+  expect_output(print(b[c("what", "n")]), "product")
+  expect_output(print(b["what"]), "product")
+  expect_error(plot(b["n"]), "at least one row", class = "cudafactor_error_argument")
+})

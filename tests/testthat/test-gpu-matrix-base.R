@@ -239,3 +239,17 @@ test_that("an error of an operand keeps its class", {
     }
   })
 })
+
+test_that("subset() has rows and columns as base R's", {
+  x <- matrix(c(1, 5, NA, 2, 4, 6), 3, dimnames = list(NULL, c("a", "b")))
+  g <- as_gpu(x, device = "cpu")
+  expect_same <- function(got, want) expect_identical(as.matrix(got), want)
+  expect_same(subset(g, x[, 1] > 1), subset(x, x[, 1] > 1))
+  expect_same(subset(g, c(TRUE, FALSE, TRUE)), subset(x, c(TRUE, FALSE, TRUE)))
+  expect_same(subset(g, TRUE), x)
+  expect_same(subset(g, select = "b"), subset(x, select = "b"))
+  expect_same(subset(g, select = b:a), subset(x, select = b:a))
+  expect_same(subset(g, x[, 2] < 5, a), subset(x, x[, 2] < 5, a))
+  expect_identical(as.vector(subset(g, select = a, drop = TRUE)), x[, "a"])
+  expect_error(subset(g, 1:2), "must be logical", class = "cudafactor_error_argument")
+})

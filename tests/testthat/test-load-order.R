@@ -50,6 +50,10 @@ test_that("with Matrix", {
     "  isTRUE(all.equal(Matrix(x, sparse = FALSE), g)))",
     "stopifnot(isTRUE(all.equal(m, m)), is(m %*% m, 'Matrix'), rowSums(m) == rowSums(x),",
     "  norm(m) == norm(g))",
+    "for (d in list(m, Matrix(x, sparse = FALSE), Matrix(x + 0 * 1:9, sparse = FALSE),",
+    "               Matrix(crossprod(x)), forceSymmetric(Matrix(x)), Diagonal(3)))",
+    "  stopifnot(is(solve(d, g), 'gpu_matrix'),",
+    "    isTRUE(base::all.equal(as.matrix(solve(d, g)), base::solve(as.matrix(d), x))))",
     "check(Matrix(x, sparse = FALSE))"
   )
   expect_quiet_and_right("Matrix", "Matrix(x, sparse = TRUE)", more)

@@ -16,19 +16,17 @@ pub(super) fn pair(a: &mut [f64], m: usize, p: usize, q: usize) -> (&mut [f64], 
 /// The columns of length `m` divided by their norms, and others that complete an orthonormal basis
 /// of `count` columns.
 ///
-/// Columns below the rounding error of the first have no direction, and are replaced.
+/// Columns below the rounding error of the longest have no direction, and are replaced.
 pub(super) fn completed(
     columns: Vec<f64>,
     norms: &[f64],
     (m, count): (usize, usize),
 ) -> Result<Vec<f64>> {
     let mut q = columns;
-    let least = norms
-        .first()
-        .map_or(0.0, |d| d * f64::MIN_POSITIVE / f64::EPSILON);
+    let rounding = norms.iter().map(|d| d * d).sum::<f64>().sqrt() * 2.0 * f64::EPSILON;
     let usable = norms
         .iter()
-        .take_while(|d| **d > least.max(f64::MIN_POSITIVE))
+        .take_while(|d| **d > rounding.max(f64::MIN_POSITIVE))
         .count();
     for (column, norm) in q.chunks_exact_mut(m).zip(&norms[..usable]) {
         column.iter_mut().for_each(|x| *x /= norm);

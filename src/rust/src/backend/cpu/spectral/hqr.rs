@@ -197,7 +197,9 @@ fn iterate(
 fn is_small(h: &mut Square<'_>, l: usize, norm: f64) -> bool {
     let s = h.at(l - 1, l - 1).abs() + h.at(l, l).abs();
     let s = if s == 0.0 { norm } else { s };
-    let small = h.at(l, l - 1).abs() <= f64::EPSILON * s;
+    // Squares of numbers near the smallest ones are zero.
+    let tiny = f64::MIN_POSITIVE / f64::EPSILON * h.n as f64;
+    let small = h.at(l, l - 1).abs() <= (f64::EPSILON * s).max(tiny);
     if small {
         h.set(l, l - 1, 0.0);
     }

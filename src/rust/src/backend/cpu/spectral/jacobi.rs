@@ -67,6 +67,8 @@ pub(super) fn eigen(a: &mut [f64], n: usize, wanted: bool) -> Result<Pairs> {
 /// vectors. The columns of `a` become left singular vectors times singular values.
 pub(super) fn singular(a: &mut Vec<f64>, (m, n): (usize, usize), count: usize) -> Result<Pairs> {
     let mut v = identity(n)?;
+    // Rotations with other columns change a column by this much: shorter ones are rounding.
+    let noise = (f64::EPSILON * dot(a, a).sqrt()).powi(2);
     let mut converged = false;
     for _ in 0..SWEEPS {
         interrupt::poll()?;
@@ -75,7 +77,8 @@ pub(super) fn singular(a: &mut Vec<f64>, (m, n): (usize, usize), count: usize) -
             for q in p + 1..n {
                 let (x, y) = pair(a, m, p, q);
                 let (xx, xy, yy) = (dot(x, x), dot(x, y), dot(y, y));
-                if xy == 0.0 || xy.abs() <= f64::EPSILON * (xx * yy).sqrt() {
+                let orthogonal = xy.abs() <= 2.0 * f64::EPSILON * (xx * yy).sqrt();
+                if orthogonal || xx.min(yy) <= noise {
                     continue;
                 }
                 converged = false;

@@ -64,6 +64,13 @@ fn by_faer<T: Scalar>(
     let needed = svd_scratch::<T>(m, n, part(&u, m), part(&v, n), par, params);
     let mut memory = workspace(needed)?;
     let stack = MemStack::new(&mut memory);
+    // faer 0.24 leaves a block of a full basis of a tall matrix as it finds it.
+    let zero = T::from_f64(0.0);
+    let (mut u, mut v) = (u, v);
+    [&mut u, &mut v]
+        .into_iter()
+        .flatten()
+        .for_each(|x| x.fill(zero));
     let values = faer::diag::DiagMut::from_slice_mut(d);
     Ok(svd(a, values, u, v, par, stack, params).is_ok())
 }

@@ -2,8 +2,9 @@
 # to R result, and the ratio of base R's time to ours (above 1: ours is faster).
 #   Rscript bench/dense/eigen-cpu.R [ORDER]...
 # The default orders are 64 to 2048. Each pair is timed in turns on the same matrices, and the
-# median counts. Threads: CUDAFACTOR_NUM_THREADS for ours, OPENBLAS_NUM_THREADS or OMP_NUM_THREADS for base
-# R's BLAS; set both alike. Unset OPENBLAS_CORETYPE, which may slow OpenBLAS. Needs a quiet machine.
+# median counts. Threads: CUDAFACTOR_NUM_THREADS for ours, OPENBLAS_NUM_THREADS or OMP_NUM_THREADS
+# for base R's BLAS; set both alike. Unset OPENBLAS_CORETYPE, which may slow OpenBLAS. Needs a quiet
+# machine.
 # Writes eigen-cpu.md and eigen-cpu.csv.
 
 library(cudafactor)

@@ -84,9 +84,9 @@ fn residuals_are_small<T: Scalar, D: Spectral<T>>(device: &D) {
             let error = residual(&a, &found);
             assert!(error <= 2.0 * ALLOWED, "{name} {n}: residual {error}");
             let (_, im, v) = found;
-            for j in 0..n {
+            for (j, y) in im.iter().enumerate() {
                 let square = |j: usize| (0..n).map(|i| v.at(i, j).powi(2)).sum::<f64>();
-                let y = im[j].to_f64();
+                let y = y.to_f64();
                 let norm = square(j) + if y > 0.0 { square(j + 1) } else { 0.0 };
                 let unit = (norm - 1.0).abs() <= ALLOWED * n as f64 * T::EPS;
                 assert!(y < 0.0 || unit, "{name} {n}: norm {norm}");

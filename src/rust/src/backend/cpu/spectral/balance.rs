@@ -87,8 +87,8 @@ impl Balance {
     /// Vectors of the matrix from those of the balanced one, in columns of `v`. Each of the two
     /// columns of a complex vector is one here.
     ///
-    /// Columns are scaled so that nothing overflows: `pairs[j]` says that columns j and j + 1 belong
-    /// together.
+    /// Columns are scaled so that nothing overflows: `pairs[j]` says that columns j and j + 1
+    /// belong together.
     pub(super) fn restore(&self, v: &mut [f64], pairs: &[bool]) -> Result<()> {
         let n = self.order.len();
         let mut moved = filled(n, 0.0)?;

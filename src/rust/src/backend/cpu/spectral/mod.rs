@@ -13,6 +13,7 @@ pub(super) mod general;
 mod hqr;
 mod jacobi;
 mod probe;
+mod square;
 pub(super) mod svd;
 pub(super) mod symmetric;
 mod vectors;

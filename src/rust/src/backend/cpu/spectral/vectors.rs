@@ -1,6 +1,6 @@
 //! Eigenvectors of a real Schur form by back substitution, as in EISPACK's `hqr2`.
 
-use super::hqr::Square;
+use super::square::Square;
 
 /// Replaces the upper triangle of the Schur form `t` by its eigenvectors. The norm bounds the size
 /// of the perturbation of equal eigenvalues.

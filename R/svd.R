@@ -27,8 +27,9 @@
 #'
 #' @section Accuracy: The matrix is scaled by a power of two first, so the accuracy does not depend
 #' on the unit of its entries.
-#' \eqn{\|x - U D V^T\| \le c n \epsilon \|x\|}{||x - U D V'|| <= c n eps ||x||} holds with a small constant, and products with random vectors check it in each call. If
-#' the check fails, a slower method computes the answer again.
+#' \eqn{\|x - U D V^T\| \le c n \epsilon \|x\|}{||x - U D V'|| <= c n eps ||x||}
+#' holds with a small constant, and products with random vectors check it in each call. If the check
+#' fails, a slower method computes the answer again.
 #'
 #' @inheritSection gpu_eigen Device
 #'

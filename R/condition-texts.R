@@ -38,6 +38,11 @@ rank_deficient_text <- function() {
   }
 }
 
+# The message of base R when this routine of LAPACK does not converge.
+not_converged_text <- function(routine) {
+  base_text("error code %d from Lapack routine '%s'", 1L, routine)
+}
+
 argument_text <- function(routine, argument, message) {
   switch(routine %||% "",
     image = sprintf("'%s' %s", argument, message),

@@ -22,6 +22,8 @@
 #'   the last three fields, a sparse factorization found it.
 #' - `cudafactor_error_not_symmetric` (`argument`): a matrix for [pcg()] or [ichol()] is not
 #'   symmetric, beyond rounding.
+#' - `cudafactor_error_not_converged` (`routine`): no method found eigenvalues or singular values
+#'   that pass a check.
 #' - `cudafactor_error_singular` (`index`, `rcond` or `rank`): the pivot or diagonal entry `index`
 #'   is zero; a pivoted factor has rank `index - 1`; `rcond` is below `tol`; or in [gpu_lm_fit()]
 #'   the `rank` is below the number of columns (for problem `index`, `name`, in a batch).
@@ -203,6 +205,7 @@ raise <- function(kind, message, fields, call, routine) {
     device_memory = device_memory_text(fields),
     stale = stale_text(fields$reason),
     disk_space = disk_space_text(fields),
+    not_converged = not_converged_text(fields$routine),
     indefinite = if (is.null(fields$cosine)) message else indefinite_text(fields),
     argument = argument_text(routine, fields$argument, message),
     device_failed = paste0(message, "; see gpu_sitrep()"),

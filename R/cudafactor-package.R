@@ -17,6 +17,7 @@
 #' | `mapply(lm.fit, designs, responses)` | [gpu_lm_fit()] of arrays |
 #' | `solve()`, `determinant()` | [gpu_solve()], [gpu_determinant()] |
 #' | `Matrix::lu()` | [gpu_lu()] |
+#' | `eigen()`, `svd()`, `norm()` on the CPU | [gpu_eigen()], [gpu_svd()], [gpu_norm()] |
 #' | `backsolve()`, `forwardsolve()` | [gpu_backsolve()], [gpu_forwardsolve()] |
 #' | `chol()` of a matrix too large for one GPU | [chol_gpus()], [gpu_chol()] |
 #' | `chol()` of a matrix on disk | [chol_file()] of a [tile_matrix()] |

@@ -78,6 +78,19 @@ native_last_device <- function() .Call(wrap__native_last_device)
 # The CPU threads in force
 native_threads <- function(how) .Call(wrap__native_threads, how)
 
+# out = the eigenvectors of a symmetric matrix if they are wanted; answers its eigenvalues
+native_eigen_symmetric <- function(x, n, vectors, out, how) .Call(wrap__native_eigen_symmetric, x, n, vectors, out, how)
+
+# out = the eigenvectors of a general matrix in LAPACK's layout if they are wanted; answers the
+# real and the imaginary parts of its eigenvalues
+native_eigen_general <- function(x, n, vectors, out, how) .Call(wrap__native_eigen_general, x, n, vectors, out, how)
+
+# u, v = singular vectors in as many columns as these matrices have; answers the singular values
+native_svd <- function(x, xdim, u, ucols, v, vcols, how) .Call(wrap__native_svd, x, xdim, u, ucols, v, vcols, how)
+
+# Whether isSymmetric() is TRUE for a matrix of finite doubles without dimnames
+native_is_symmetric <- function(x, n) .Call(wrap__native_is_symmetric, x, n)
+
 # out = the handle of f(x); whether a number became NaN
 native_resident_map <- function(f, x, out, how) .Call(wrap__native_resident_map, f, x, out, how)
 

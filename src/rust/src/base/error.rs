@@ -27,6 +27,9 @@ pub enum Error {
     Singular { index: usize },
     /// The estimated reciprocal condition number is below the tolerance.
     IllConditioned { rcond: f64 },
+    /// An iteration for eigenvalues or singular values, named as LAPACK's, has no result that
+    /// passes its check.
+    NotConverged { routine: &'static str },
     /// A shape or argument that the caller should have checked.
     Dimension { what: String },
     /// An argument with a value that makes no sense here.
@@ -137,6 +140,7 @@ impl Error {
             Error::Indefinite { .. } | Error::IndefinitePivot => "indefinite",
             Error::NotSymmetric { .. } => "not_symmetric",
             Error::Singular { .. } | Error::IllConditioned { .. } => "singular",
+            Error::NotConverged { .. } => "not_converged",
             Error::Dimension { .. } => "dimension",
             Error::Argument { .. } => "argument",
             Error::Stale { .. } => "stale",
@@ -180,6 +184,7 @@ impl Error {
             Error::IndefinitePivot => vec![("argument", Text("A".to_owned()))],
             Error::Singular { index } => vec![("index", Number(*index as f64))],
             Error::IllConditioned { rcond } => vec![("rcond", Number(*rcond))],
+            Error::NotConverged { routine } => vec![("routine", Text((*routine).to_owned()))],
             Error::NonFinite => vec![("argument", Text("x".to_owned()))],
             Error::DeviceMemory {
                 needed,
@@ -270,6 +275,7 @@ impl fmt::Display for Error {
             Error::IllConditioned { rcond } => {
                 write!(f, "the reciprocal condition number is {rcond:e}")
             }
+            Error::NotConverged { routine } => write!(f, "{routine} did not converge"),
             Error::Dimension { what } | Error::Argument { what, .. } => write!(f, "{what}"),
             Error::Stale { freed: true } => write!(f, "the matrix was freed"),
             Error::Stale { freed: false } => write!(f, "the matrix lives in another session"),

@@ -14,6 +14,7 @@ mod cholesky_update;
 mod covariance;
 mod device;
 mod dispatch;
+mod eigen;
 mod elementwise;
 mod gpu_matrix;
 mod handle;
@@ -60,6 +61,7 @@ extendr_module! {
     use cholesky_update;
     use covariance;
     use device;
+    use eigen;
     use elementwise;
     use ichol;
     use lm;

@@ -6,6 +6,7 @@
 
 pub mod cholesky;
 pub mod condition;
+pub mod eigen;
 pub mod host_to_host;
 pub mod least_squares;
 pub mod lu;
@@ -13,6 +14,8 @@ pub mod matmult;
 pub mod matmult_blocks;
 pub mod qr;
 pub mod qr_apply;
+mod scaling;
 pub mod solve;
+pub mod svd;
 pub mod symmetry;
 pub mod triangular;

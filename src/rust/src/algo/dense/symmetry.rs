@@ -55,6 +55,75 @@ pub fn is_symmetric<T: Scalar>(a: MatRef<'_, T>) -> Result<bool> {
     Ok(true)
 }
 
+/// Whether base R's `isSymmetric()` is TRUE for a matrix of finite numbers without dimnames.
+///
+/// Among the entries that differ from their mirror images, the mean difference must be at most
+/// `100 eps` times their mean magnitude, or at most `100 eps` if that magnitude is not above it.
+/// Before that, rows 1, 2, n - 1 and n alone are compared so with their columns, with a tolerance
+/// eight times as large.
+pub fn is_symmetric_as_base(a: MatRef<'_, f64>) -> Result<bool> {
+    const TOLERANCE: f64 = 100.0 * f64::EPSILON;
+    let n = a.nrows();
+    if n < 2 || is_symmetric(a)? {
+        return Ok(true);
+    }
+    for i in [0, 1, n - 2, n - 1] {
+        let mut found = Difference::default();
+        found.add_row(a, i, 0..n);
+        if !found.is_within(8.0 * TOLERANCE) {
+            return Ok(false);
+        }
+    }
+    let mut found = Difference::default();
+    // By blocks, so that what is read across the diagonal stays in the cache.
+    const SIDE: usize = 64;
+    for rows in (0..n).step_by(SIDE) {
+        interrupt::poll()?;
+        for cols in (0..n).step_by(SIDE) {
+            for i in rows..n.min(rows + SIDE) {
+                found.add_row(a, i, cols..n.min(cols + SIDE));
+            }
+        }
+    }
+    Ok(found.is_within(TOLERANCE))
+}
+
+/// How entries differ from their mirror images, as `all.equal()` measures it. Sums are of 2^-20
+/// times the entries, so that none overflows.
+#[derive(Default)]
+struct Difference {
+    count: f64,
+    size: f64,
+    difference: f64,
+}
+
+impl Difference {
+    const UNIT: f64 = 1.0 / (1 << 20) as f64;
+
+    fn add_row(&mut self, a: MatRef<'_, f64>, i: usize, columns: Range<usize>) {
+        for j in columns {
+            let (x, y) = (a[(i, j)], a[(j, i)]);
+            if x != y {
+                self.count += 1.0;
+                self.size += x.abs() * Self::UNIT;
+                self.difference += (x - y).abs() * Self::UNIT;
+            }
+        }
+    }
+
+    fn is_within(&self, tolerance: f64) -> bool {
+        if self.count == 0.0 {
+            return true;
+        }
+        let size = self.size / self.count / Self::UNIT;
+        let scale = match size.is_finite() && size > tolerance {
+            true => size,
+            false => 1.0,
+        };
+        self.difference / self.count / Self::UNIT / scale <= tolerance
+    }
+}
+
 /// Columns that are compared with rows at once.
 const STRIP: usize = 512;
 
@@ -144,7 +213,26 @@ pub(crate) fn larger(x: f64, y: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{all, larger};
+    use super::{all, is_symmetric_as_base, larger};
+    use faer::Mat;
+
+    #[test]
+    fn near_symmetry_is_that_of_base_r() {
+        let near = |by: f64, scale: f64| {
+            let mut a = Mat::from_fn(9, 9, |i, j| scale * (1.0 + (i * j) as f64));
+            a[(5, 3)] *= 1.0 + by;
+            is_symmetric_as_base(a.as_ref()).unwrap()
+        };
+        for scale in [1e-3, 1.0, 1e300, 1e307] {
+            assert!(
+                near(0.0, scale) && near(1.5e-14, scale) && !near(1e-13, scale),
+                "{scale}"
+            );
+        }
+        // Differences of small numbers count as such.
+        assert!(near(0.5, 1e-16));
+        assert!(is_symmetric_as_base(Mat::zeros(0, 0).as_ref()).unwrap());
+    }
 
     #[test]
     fn every_one_of_a_range_is_looked_at() {

@@ -9,6 +9,7 @@ mod covariance;
 mod elementwise;
 mod lapack;
 mod memory;
+mod spectral;
 mod streamed;
 mod tiles;
 mod update;

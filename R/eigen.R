@@ -1,0 +1,184 @@
+#' Eigenvalues and eigenvectors
+#'
+#' `gpu_eigen(x)` returns what [base::eigen()] returns, for real matrices. The CPU computes so far,
+#' also if `x` is a [gpu_matrix].
+#'
+#' A matrix counts as symmetric by the rule of [base::isSymmetric()]. Of a symmetric matrix only the
+#' lower triangle is read.
+#'
+#' @section Signs: An eigenvector is determined up to its sign, and base R's signs depend on its
+#' LAPACK. Here each real vector has norm 1, and its component of largest magnitude is positive: the
+#' first one, if several agree to half of their digits. In a complex vector this component is real
+#' and positive.
+#'
+#' @return If `only.values` is `FALSE`, an object of class `"eigen"`, else a plain list:
+#' \describe{
+#'   \item{`values`}{eigenvalues, by decreasing value for a symmetric matrix and else by decreasing
+#'     modulus. They are complex if one has an imaginary part above rounding.}
+#'   \item{`vectors`}{matrix with the eigenvectors in its columns, without dimnames; `NULL` if
+#'     `only.values` is `TRUE`.}
+#' }
+#'
+#' @section Errors:
+#' - `cudafactor_error_non_finite`: `x` has NA, NaN or Inf.
+#' - `cudafactor_error_dimension`: `x` is not square, or has no rows.
+#' - `cudafactor_error_type`: `x` is complex, or is not a matrix of numbers.
+#' - `cudafactor_error_argument`: `symmetric` or `only.values` is neither `TRUE` nor `FALSE`.
+#' - `cudafactor_error_device_unavailable`: `device` names a GPU. The message names the remedy.
+#' - `cudafactor_error_not_converged`: no method found eigenvalues that pass the check below.
+#'
+#' @section Accuracy: The matrix is scaled by a power of two first, so the accuracy does not depend
+#' on the unit of its entries. \eqn{\|x V - V \Lambda\| \le c n \epsilon \|x\|}{||x V - V L|| <= c n
+#' eps ||x||} holds with a small constant, and a product with a random vector checks it in each
+#' call. If the check fails, a slower method computes the answer again.
+#'
+#' @section Device: `"auto"` and `"cpu"` use the CPU, with one thread below order 400. An interrupt
+#' takes effect between the steps of a decomposition, which can take seconds.
+#'
+#' @param x A numeric or logical square matrix, an object that `as.matrix()` turns into one, or a
+#'   [gpu_matrix].
+#' @param symmetric `TRUE` takes `x` as symmetric, `FALSE` as general. If missing,
+#'   `isSymmetric(x)`.
+#' @param only.values `TRUE` returns the values alone, which takes less time. The default is
+#'   `FALSE`.
+#' @param device `"auto"` (the default) or `"cpu"`.
+#' @param precision `"double"` (the default) or `"single"`.
+#' @param ... `EISPACK` is ignored, as by [base::eigen()]. Other arguments are errors.
+#' @references LAPACK routines of the same work: `dsyevr`, `dgeev`.
+#'
+#' Golub, G. H. and Van Loan, C. F. (2013) *Matrix Computations*, 4th edition, chapters 7 and 8.
+#' Johns Hopkins.
+#' @seealso [gpu_svd()]
+#' @examples
+#' x <- crossprod(matrix(c(3, 1, 2, 5, 4, 6, 8, 7, 9), 3))
+#' e <- gpu_eigen(x)
+#' e
+#' all.equal(e$vectors %*% diag(e$values) %*% t(e$vectors), x)
+#' # A rotation has complex eigenvalues
+#' gpu_eigen(matrix(c(0, 1, -1, 0), 2))$values
+#' @export
+gpu_eigen <- function(x, symmetric, only.values = FALSE,
+                      device = getOption("cudafactor.device", "auto"),
+                      precision = "double", ...) {
+  call <- sys.call()
+  if (...length()) {
+    dots <- substitute(list(...))
+    dots$EISPACK <- NULL
+    if (length(dots) > 1L) check_dots(dots, call)
+  }
+  where <- how_on_cpu("eigenvalues", device, precision, call)
+  x <- as_spectral_operand(x, "base::eigen()", call)
+  n <- nrow(x)
+  if (!n || n != ncol(x)) {
+    abort_dimension(eigen_shape_text(dim(x)), call)
+  }
+  x <- as_finite(x, where, call)
+  symmetric <- if (missing(symmetric)) {
+    unwrap(native_is_symmetric(x, n), call)$symmetric
+  } else {
+    as_condition(symmetric, "symmetric", call)
+  }
+  wanted <- !as_only_values(only.values, call)
+  out <- .External(alloc_matrix, n, if (wanted) n else 0L)
+  found <- if (symmetric) {
+    done <- unwrap(native_eigen_symmetric(x, n, wanted, out, where), call)
+    list(values = done$values, vectors = if (wanted) out)
+  } else {
+    done <- unwrap(native_eigen_general(x, n, wanted, out, where), call)
+    join_pairs(done$re, done$im, if (wanted) out)
+  }
+  if (wanted) {
+    class(found) <- "eigen"
+  }
+  found
+}
+
+# Values and vectors from real and imaginary parts in the layout of LAPACK's dgeev. Values are
+# complex under the same condition as base R's.
+join_pairs <- function(re, im, vectors) {
+  if (!any(abs(im) > 10 * .Machine$double.eps * abs(re))) {
+    return(list(values = re, vectors = vectors))
+  }
+  if (!is.null(vectors)) {
+    first <- which(im > 0)
+    parts <- vectors[, first + 1L, drop = FALSE]
+    vectors[, first + 1L] <- vectors[, first]
+    imaginary <- matrix(0, nrow(vectors), ncol(vectors))
+    imaginary[, first] <- parts
+    imaginary[, first + 1L] <- -parts
+    vectors <- matrix(complex(real = vectors, imaginary = imaginary), nrow(vectors))
+  }
+  list(values = complex(real = re, imaginary = im), vectors = vectors)
+}
+
+# Base R's message for a matrix that is not square or has no rows. Which of both comes first
+# depends on the version of R, so base R is asked.
+eigen_shape_text <- function(dim) {
+  small <- matrix(0, min(dim[[1L]], 1L), min(dim[[2L]], 2L))
+  if (dim[[1L]] && dim[[2L]] == 1L) small <- matrix(0, 2L, 1L)
+  tryCatch(
+    {
+      base::eigen(small)
+      "non-square matrix in 'eigen'"
+    },
+    error = conditionMessage
+  )
+}
+
+# The settings of a computation that no GPU does yet. `what` is its subject in the error.
+how_on_cpu <- function(what, device, precision, call) {
+  where <- how(device, precision, call)
+  if (where[[1L]] >= 0) {
+    reason <- sprintf("%s are computed on the CPU only, not on a GPU", what)
+    abort("device_unavailable",
+      paste0(reason, ": use device = \"cpu\" or \"auto\""), call, reason = reason)
+  }
+  where
+}
+
+# A matrix of numbers or logical values. `alternative` is for complex matrices.
+as_spectral_operand <- function(x, alternative, call) {
+  check_numbers(x, "x", "a matrix", call)
+  x <- as_matrix(x, call)
+  if (is.complex(x)) {
+    abort_complex(alternative, call)
+  }
+  x
+}
+
+# The matrix as doubles without dimnames. Base R's text for values that are not finite is also that
+# for text.
+as_finite <- function(x, where, call) {
+  finite <- if (is.numeric(x) || is.logical(x)) {
+    x <- as_double(x, call)
+    all_finite(x, where, call)
+  } else {
+    as_base(all(is.finite(x)), abort_type, call)
+  }
+  if (!finite) {
+    abort("non_finite", base_text("infinite or missing values in 'x'", domain = "R-base"), call,
+      argument = "x")
+  }
+  dimnames(x) <- NULL
+  x
+}
+
+# The value of an expression, with the error of base R in a class of this package.
+as_base <- function(expr, abort_kind, call) {
+  tryCatch(expr, error = function(e) abort_as(e, abort_kind, call))
+}
+
+# The value that `if` takes a condition for.
+as_condition <- function(value, argument, call) {
+  abort_value <- function(message, call) abort_argument(argument, message, call)
+  as_base(if (value) TRUE else FALSE, abort_value, call)
+}
+
+# base::eigen() reads the flag in compiled code first.
+as_only_values <- function(only.values, call) {
+  if (is.na(as_flag(only.values))) {
+    text <- base_text("invalid '%s' argument", "only.values")
+    abort_argument("only.values", text, call)
+  }
+  as_condition(only.values, "only.values", call)
+}

@@ -1,0 +1,129 @@
+#' Singular value decomposition
+#'
+#' `gpu_svd(x)` returns what [base::svd()] returns, for real matrices: \eqn{x = U D V^T}{x = U D V'}
+#' with orthonormal columns in \eqn{U} and \eqn{V}. `gpu_norm(x, type)` is [base::norm()], whose
+#' 2-norm is the largest singular value. The CPU computes so far, also if `x` is a [gpu_matrix].
+#'
+#' @section Signs: Singular vectors are determined up to a common sign of the columns of \eqn{U} and
+#' \eqn{V}, and base R's signs depend on its LAPACK. Here the component of largest magnitude in each
+#' column of \eqn{V} is positive: the first one, if several agree to half of their digits. The same
+#' column of \eqn{U} follows. If `nv` is 0, the rule holds for \eqn{U} instead.
+#'
+#' @return `gpu_svd()`: a list without dimnames:
+#' \describe{
+#'   \item{`d`}{singular values in decreasing order.}
+#'   \item{`u`}{matrix with left singular vectors in its columns. Only if `nu` is not 0.}
+#'   \item{`v`}{matrix with right singular vectors in its columns. Only if `nv` is not 0.}
+#' }
+#' `gpu_norm()`: a number, `NA` for the 2-norm if `x` has NA or NaN.
+#'
+#' @section Errors:
+#' - `cudafactor_error_non_finite`: `x` has NA, NaN or Inf.
+#' - `cudafactor_error_dimension`: a dimension of `x` is zero.
+#' - `cudafactor_error_type`: `x` is complex, or is not a matrix of numbers.
+#' - `cudafactor_error_argument`: `nu` or `nv` is not a number of columns, or `type` names no norm.
+#' - `cudafactor_error_device_unavailable`: `device` names a GPU. The message names the remedy.
+#' - `cudafactor_error_not_converged`: no method found values that pass the check below.
+#'
+#' @section Accuracy: The matrix is scaled by a power of two first, so the accuracy does not depend
+#' on the unit of its entries.
+#' \eqn{\|x - U D V^T\| \le c n \epsilon \|x\|}{||x - U D V'|| <= c n eps ||x||}
+#' holds with a small constant, and products with random vectors check it in each call. If the check
+#' fails, a slower method computes the answer again.
+#'
+#' @inheritSection gpu_eigen Device
+#'
+#' @param x A numeric or logical \eqn{n \times p}{n x p} matrix, an object that `as.matrix()` turns
+#'   into one, or a [gpu_matrix].
+#' @param nu,nv Numbers of columns of \eqn{U} and \eqn{V}. The default is `min(n, p)`. At most `n`
+#'   and `p` are returned.
+#' @param type `"O"` (the default) or `"1"`: largest column sum of magnitudes; `"I"`: largest row
+#'   sum; `"F"` or `"E"`: root of the sum of squares; `"M"`: largest magnitude; `"2"`: largest
+#'   singular value.
+#' @param ... Must be empty.
+#' @inheritParams gpu_eigen
+#' @references LAPACK routine of the same work: `dgesdd`.
+#'
+#' Golub, G. H. and Van Loan, C. F. (2013) *Matrix Computations*, 4th edition, section 8.6. Johns
+#' Hopkins.
+#' @seealso [gpu_eigen()], [gpu_qr()]
+#' @examples
+#' x <- matrix(c(3, 1, 2, 5, 4, 6, 8, 7), 4)
+#' s <- gpu_svd(x)
+#' s$d
+#' all.equal(s$u %*% diag(s$d) %*% t(s$v), x)
+#' gpu_svd(x, nu = 0, nv = 0)
+#' gpu_norm(x, "2")
+#' @export
+gpu_svd <- function(x, nu = min(n, p), nv = min(n, p),
+                    device = getOption("cudafactor.device", "auto"),
+                    precision = "double", ...) {
+  call <- sys.call()
+  if (...length()) {
+    check_dots(substitute(list(...)), call)
+  }
+  where <- how_on_cpu("singular values", device, precision, call)
+  x <- as_finite(as_spectral_operand(x, "base::svd()", call), where, call)
+  n <- nrow(x)
+  p <- ncol(x)
+  if (!n || !p) {
+    abort_dimension(base_text("a dimension is zero", domain = "R-base"), call)
+  }
+  ucols <- svd_columns(nu, "nu", n, min(n, p), call)
+  vcols <- svd_columns(nv, "nv", p, min(n, p), call)
+  u <- .External(alloc_matrix, n, ucols$computed)
+  v <- .External(alloc_matrix, p, vcols$computed)
+  done <- unwrap(
+    native_svd(x, dim(x), u, ucols$computed, v, vcols$computed, where), call
+  )
+  found <- list(d = done$values)
+  if (ucols$computed) {
+    found$u <- first_columns(u, ucols$returned)
+  }
+  if (vcols$computed) {
+    found$v <- first_columns(v, vcols$returned)
+  }
+  found
+}
+
+# How many columns of a basis of order n are computed, and how many of these are returned.
+svd_columns <- function(count, argument, n, size, call) {
+  abort_count <- function(message, call) abort_argument(argument, message, call)
+  if (!as_base(if (count || FALSE) TRUE else FALSE, abort_count, call)) {
+    return(list(computed = 0L, returned = 0L))
+  }
+  computed <- if (count <= size) size else n
+  returned <- computed
+  if (count < computed) {
+    returned <- length(as_base(seq_len(min(n, count)), abort_count, call))
+  }
+  list(computed = computed, returned = returned)
+}
+
+first_columns <- function(x, count) {
+  if (count < ncol(x)) x[, seq_len(count), drop = FALSE] else x
+}
+
+#' @rdname gpu_svd
+#' @export
+gpu_norm <- function(x, type = c("O", "I", "F", "M", "2"),
+                     device = getOption("cudafactor.device", "auto"), precision = "double") {
+  call <- sys.call()
+  abort_type_of_norm <- function(message, call) abort_argument("type", message, call)
+  if (!identical("2", type)) {
+    return(as_base(norm(x, type), abort_type_of_norm, call))
+  }
+  where <- how_on_cpu("singular values", device, precision, call)
+  x <- as_spectral_operand(x, "base::norm()", call)
+  if (!length(x)) {
+    # An error in some versions of R.
+    return(as_base(base::norm(x, "2"), abort_dimension, call))
+  }
+  if (anyNA(x)) {
+    return(NA_real_)
+  }
+  x <- as_finite(x, where, call)
+  none <- .External(alloc_matrix, nrow(x), 0L)
+  right <- .External(alloc_matrix, ncol(x), 0L)
+  unwrap(native_svd(x, dim(x), none, 0L, right, 0L, where), call)$values[[1L]]
+}

@@ -1,0 +1,182 @@
+//! Eigenvalues and eigenvectors, in the order and with the normalization of base R's `eigen()`.
+//!
+//! Golub & Van Loan, 4th ed., chapters 7 and 8; LAPACK `syevr`, `geev`.
+//!
+//! # Signs
+//! Each real vector has norm 1, and its component of largest magnitude is positive: the first one,
+//! if several are equal to half of the digits. A complex vector has norm 1, and that component is
+//! real and positive. So the answer does not depend on the device or on threads, save where
+//! eigenvalues agree to rounding.
+
+use faer::{MatMut, MatRef};
+
+use crate::algo::dense::scaling::{descale, Scaled};
+use crate::base::error::Result;
+use crate::base::scalar::{try_zeroed, Scalar};
+use crate::device::spectral::Spectral;
+
+/// Eigenvalues of a symmetric matrix in descending order, and their vectors in the columns of `z`.
+///
+/// Only the lower triangle of `x` is read.
+///
+/// # Errors
+/// [`Error::NonFinite`](crate::base::error::Error::NonFinite), and those of [`Spectral::syev`].
+pub fn symmetric<T: Scalar, D: Spectral<T>>(
+    dev: &D,
+    x: MatRef<'_, T>,
+    mut z: Option<MatMut<'_, T>>,
+) -> Result<Vec<T>> {
+    let n = x.nrows();
+    let mut w = try_zeroed(n)?;
+    if n == 0 {
+        return Ok(w);
+    }
+    let scaled = Scaled::lower(x)?;
+    {
+        let a = dev.load(scaled.view())?;
+        match &mut z {
+            Some(z) => {
+                let mut to = dev.output(z.as_mut())?;
+                dev.syev(&a, &mut w, Some(&mut to))?;
+                dev.store(to)?;
+            }
+            None => dev.syev(&a, &mut w, None)?,
+        }
+    }
+    w.reverse();
+    descale(&mut w, scaled.exponent());
+    if let Some(z) = &mut z {
+        for j in 0..n / 2 {
+            swap_columns(z.as_mut(), j, n - 1 - j);
+        }
+        for j in 0..n {
+            if is_negative(z.as_ref(), j) {
+                negate(z.as_mut(), j);
+            }
+        }
+    }
+    Ok(w)
+}
+
+/// Eigenvalues of a general matrix, real parts and imaginary parts, by decreasing modulus. Those of
+/// equal modulus stay in the order of the Schur form.
+///
+/// Vectors have LAPACK's layout: the columns of a pair in `v` have the real and the imaginary part
+/// of the vector of its first eigenvalue, whose imaginary part is positive.
+///
+/// # Errors
+/// As [`symmetric`], and those of [`Spectral::geev`].
+pub fn general<T: Scalar, D: Spectral<T>>(
+    dev: &D,
+    x: MatRef<'_, T>,
+    v: Option<MatMut<'_, T>>,
+) -> Result<(Vec<T>, Vec<T>)> {
+    let n = x.nrows();
+    let (mut re, mut im) = (try_zeroed::<T>(n)?, try_zeroed::<T>(n)?);
+    if n == 0 {
+        return Ok((re, im));
+    }
+    let scaled = Scaled::all(x)?;
+    let mut unsorted = try_zeroed::<T>(if v.is_some() { n * n } else { 0 })?;
+    {
+        let a = dev.load(scaled.view())?;
+        if v.is_some() {
+            let home = MatMut::from_column_major_slice_mut(&mut unsorted, n, n);
+            let mut to = dev.output(home)?;
+            dev.geev(&a, &mut re, &mut im, Some(&mut to))?;
+            dev.store(to)?;
+        } else {
+            dev.geev(&a, &mut re, &mut im, None)?;
+        }
+    }
+    let size = |i: usize| re[i].to_f64().hypot(im[i].to_f64());
+    let mut order: Vec<usize> = (0..n).collect();
+    order.sort_by(|&i, &j| size(j).total_cmp(&size(i)));
+    if let Some(mut v) = v {
+        for (to, &from) in order.iter().enumerate() {
+            for i in 0..n {
+                v[(i, to)] = unsorted[from * n + i];
+            }
+        }
+        let zero = T::from_f64(0.0);
+        for (j, &from) in order.iter().enumerate() {
+            if im[from] == zero {
+                turn_real(v.as_mut(), j);
+            } else if im[from] > zero {
+                turn_complex(v.as_mut(), j);
+            }
+        }
+    }
+    let pick = |from: &[T]| order.iter().map(|&i| from[i]).collect::<Vec<T>>();
+    (re, im) = (pick(&re), pick(&im));
+    descale(&mut re, scaled.exponent());
+    descale(&mut im, scaled.exponent());
+    Ok((re, im))
+}
+
+/// Gives column j norm 1 and the sign of the rule.
+fn turn_real<T: Scalar>(mut v: MatMut<'_, T>, j: usize) {
+    let n = v.nrows();
+    let norm = (0..n)
+        .map(|i| v[(i, j)].to_f64().powi(2))
+        .sum::<f64>()
+        .sqrt();
+    let sign = if is_negative(v.as_ref(), j) {
+        -1.0
+    } else {
+        1.0
+    };
+    if norm > 0.0 {
+        (0..n).for_each(|i| v[(i, j)] = T::from_f64(v[(i, j)].to_f64() / norm * sign));
+    }
+}
+
+/// Gives the vector in columns j and j + 1 norm 1, and makes its largest component real and
+/// positive.
+fn turn_complex<T: Scalar>(mut v: MatMut<'_, T>, j: usize) {
+    let n = v.nrows();
+    let at = |v: &MatMut<'_, T>, i: usize| (v[(i, j)].to_f64(), v[(i, j + 1)].to_f64());
+    let sizes = (0..n).map(|i| at(&v, i).0.hypot(at(&v, i).1));
+    let largest = first_largest::<T>(sizes);
+    let norm = (0..n)
+        .map(|i| at(&v, i).0.powi(2) + at(&v, i).1.powi(2))
+        .sum::<f64>()
+        .sqrt();
+    let (x, y) = at(&v, largest);
+    let size = x.hypot(y);
+    if !(size > 0.0 && norm > 0.0) {
+        return;
+    }
+    let (cos, sin) = (x / size, -y / size);
+    for i in 0..n {
+        let (x, y) = at(&v, i);
+        v[(i, j)] = T::from_f64((x * cos - y * sin) / norm);
+        v[(i, j + 1)] = T::from_f64((x * sin + y * cos) / norm);
+    }
+    v[(largest, j + 1)] = T::from_f64(0.0);
+}
+
+/// Whether the sign rule turns column j.
+pub(crate) fn is_negative<T: Scalar>(q: MatRef<'_, T>, j: usize) -> bool {
+    let sizes = (0..q.nrows()).map(|i| q[(i, j)].to_f64().abs());
+    q.nrows() > 0 && q[(first_largest::<T>(sizes), j)] < T::from_f64(0.0)
+}
+
+pub(crate) fn negate<T: Scalar>(mut q: MatMut<'_, T>, j: usize) {
+    (0..q.nrows()).for_each(|i| q[(i, j)] = -q[(i, j)]);
+}
+
+/// The first position of the largest size; sizes that agree to half of the digits are equal.
+fn first_largest<T: Scalar>(sizes: impl Iterator<Item = f64> + Clone) -> usize {
+    let largest = sizes.clone().fold(0.0, f64::max);
+    let enough = largest * (1.0 - T::EPS.sqrt());
+    let mut sizes = sizes;
+    sizes.position(|s| s >= enough).unwrap_or(0)
+}
+
+fn swap_columns<T: Scalar>(mut q: MatMut<'_, T>, j: usize, k: usize) {
+    for i in 0..q.nrows() {
+        let (x, y) = (q[(i, j)], q[(i, k)]);
+        (q[(i, j)], q[(i, k)]) = (y, x);
+    }
+}

@@ -1,0 +1,132 @@
+//! Scaling of a matrix by a power of two, so that its largest entry has magnitude in `[1, 2)`.
+//!
+//! Eigenvalue routines square entries, and mix them with numbers of order one. The scaling rounds
+//! nothing but entries that are below the smallest normal number after it.
+
+use faer::MatRef;
+
+use crate::base::error::{Error, Result};
+use crate::base::scalar::{try_zeroed, Scalar};
+
+/// A scaled copy of a matrix.
+pub(crate) struct Scaled<T> {
+    data: Vec<T>,
+    shape: (usize, usize),
+    exponent: i32,
+}
+
+/// The exponent of the largest magnitude; 0 for a matrix of zeros.
+fn exponent_of(largest: f64) -> i32 {
+    if largest <= 0.0 {
+        return 0;
+    }
+    let exponent = largest.log2().floor() as i32;
+    // The logarithm of a number just below a power of two is rounded up.
+    let [one, two] = halves::<f64>(-exponent);
+    match largest * one * two < 1.0 {
+        true => exponent - 1,
+        false => exponent,
+    }
+}
+
+/// The factors whose product is `2^exponent`: neither overflows, nor is subnormal.
+fn halves<T: Scalar>(exponent: i32) -> [T; 2] {
+    let half = exponent / 2;
+    [half, exponent - half].map(|e| T::from_f64(f64::from(e).exp2()))
+}
+
+impl<T: Scalar> Scaled<T> {
+    /// # Errors
+    /// [`Error::NonFinite`], or too little memory.
+    pub fn all(x: MatRef<'_, T>) -> Result<Self> {
+        Scaled::new(x, |_| 0)
+    }
+
+    /// As [`Scaled::all`], of the lower triangle: others are neither read nor checked, and the copy
+    /// has zeros there.
+    pub fn lower(x: MatRef<'_, T>) -> Result<Self> {
+        Scaled::new(x, |j| j)
+    }
+
+    fn new(x: MatRef<'_, T>, first: impl Fn(usize) -> usize) -> Result<Self> {
+        let (m, n) = x.shape();
+        let mut largest = 0.0_f64;
+        for j in 0..n {
+            for i in first(j)..m {
+                let size = x[(i, j)].to_f64().abs();
+                if !size.is_finite() {
+                    return Err(Error::NonFinite);
+                }
+                largest = if size > largest { size } else { largest };
+            }
+        }
+        let exponent = exponent_of(largest);
+        let [one, two] = halves::<T>(-exponent);
+        let mut data = try_zeroed(m * n)?;
+        for (j, column) in data.chunks_exact_mut(m.max(1)).enumerate() {
+            for (i, to) in column.iter_mut().enumerate().skip(first(j)) {
+                *to = x[(i, j)] * one * two;
+            }
+        }
+        Ok(Scaled {
+            data,
+            shape: (m, n),
+            exponent,
+        })
+    }
+
+    pub fn view(&self) -> MatRef<'_, T> {
+        MatRef::from_column_major_slice(&self.data, self.shape.0, self.shape.1)
+    }
+
+    pub fn exponent(&self) -> i32 {
+        self.exponent
+    }
+}
+
+/// Multiplies values by `2^exponent`.
+pub(crate) fn descale<T: Scalar>(values: &mut [T], exponent: i32) {
+    let [one, two] = halves::<T>(exponent);
+    values.iter_mut().for_each(|v| *v = *v * one * two);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_come_to_order_one_and_values_back() {
+        for largest in [
+            5e-324,
+            1e-310,
+            1e-300,
+            0.7,
+            1.0 - f64::EPSILON / 2.0,
+            1.0,
+            3.0,
+            f64::MAX,
+        ] {
+            let data = [largest / 2.0, -largest];
+            let x = MatRef::from_column_major_slice(&data, 2, 1);
+            let scaled = Scaled::all(x).unwrap();
+            let size = -scaled.view()[(1, 0)];
+            assert!((1.0..2.0).contains(&size), "{largest}: {size}");
+            let mut back = [-size];
+            descale(&mut back, scaled.exponent());
+            assert_eq!(back, [-largest]);
+        }
+        let single = [f32::MIN_POSITIVE, -f32::MAX];
+        let x = MatRef::from_column_major_slice(&single, 2, 1);
+        assert!((1.0..2.0).contains(&-Scaled::all(x).unwrap().view()[(1, 0)]));
+    }
+
+    #[test]
+    fn only_what_is_read_must_be_finite() {
+        let data = [1.0, 2.0, f64::NAN, 4.0];
+        let x = MatRef::from_column_major_slice(&data, 2, 2);
+        assert!(matches!(Scaled::all(x), Err(Error::NonFinite)));
+        let lower = Scaled::lower(x).unwrap();
+        assert_eq!(lower.view()[(0, 1)], 0.0);
+        assert_eq!(lower.view()[(1, 1)], 1.0);
+    }
+}

@@ -1,0 +1,72 @@
+//! Singular value decomposition, `X = U D V'`.
+//!
+//! Golub & Van Loan, 4th ed., section 8.6; LAPACK `gesdd`.
+//!
+//! # Signs
+//! The component of largest magnitude in each column of V is positive: the first one, if several
+//! are equal to half of the digits. The same column of U follows. Without V, the rule holds for U,
+//! and it holds for columns of either that have no singular value.
+
+use faer::{MatMut, MatRef};
+
+use crate::algo::dense::eigen::{is_negative, negate};
+use crate::algo::dense::scaling::{descale, Scaled};
+use crate::base::error::Result;
+use crate::base::scalar::{try_zeroed, Scalar};
+use crate::device::spectral::Spectral;
+
+/// Singular values in descending order, and vectors in the columns of `u` and `v`.
+///
+/// For an m by n matrix `u` has `min(m, n)` columns or m, and `v` `min(m, n)` or n.
+///
+/// # Errors
+/// [`Error::NonFinite`](crate::base::error::Error::NonFinite), and those of [`Spectral::gesvd`].
+pub fn svd<T: Scalar, D: Spectral<T>>(
+    dev: &D,
+    x: MatRef<'_, T>,
+    mut u: Option<MatMut<'_, T>>,
+    mut v: Option<MatMut<'_, T>>,
+) -> Result<Vec<T>> {
+    let size = x.nrows().min(x.ncols());
+    let mut d = try_zeroed(size)?;
+    if size == 0 {
+        return Ok(d);
+    }
+    let scaled = Scaled::all(x)?;
+    {
+        let a = dev.load(scaled.view())?;
+        let mut left = u.as_mut().map(|u| dev.output(u.as_mut())).transpose()?;
+        let mut right = v.as_mut().map(|v| dev.output(v.as_mut())).transpose()?;
+        dev.gesvd(&a, &mut d, left.as_mut(), right.as_mut())?;
+        for side in [left, right].into_iter().flatten() {
+            dev.store(side)?;
+        }
+    }
+    descale(&mut d, scaled.exponent());
+    turn(size, u.as_mut(), v.as_mut());
+    Ok(d)
+}
+
+/// Applies the rule of signs.
+fn turn<T: Scalar>(size: usize, u: Option<&mut MatMut<'_, T>>, v: Option<&mut MatMut<'_, T>>) {
+    let (mut lead, mut follow) = match (u, v) {
+        (u, Some(v)) => (v.as_mut(), u.map(|u| u.as_mut())),
+        (Some(u), None) => (u.as_mut(), None),
+        (None, None) => return,
+    };
+    for j in 0..lead.ncols() {
+        if is_negative(lead.as_ref(), j) {
+            negate(lead.as_mut(), j);
+            if let (true, Some(follow)) = (j < size, &mut follow) {
+                negate(follow.as_mut(), j);
+            }
+        }
+    }
+    if let Some(mut follow) = follow {
+        for j in size..follow.ncols() {
+            if is_negative(follow.as_ref(), j) {
+                negate(follow.as_mut(), j);
+            }
+        }
+    }
+}

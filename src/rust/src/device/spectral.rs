@@ -1,0 +1,44 @@
+//! Eigenvalues and singular values.
+
+use crate::base::error::Result;
+use crate::base::scalar::Scalar;
+use crate::device::memory::Memory;
+
+/// Eigenvalue and singular value decompositions, under LAPACK's names.
+///
+/// All entries that a routine reads are finite, and the largest magnitude is in `[1, 2)` or zero:
+/// the driver scales. No dimension is zero. Routines check what they return. They fail with
+/// [`Error::NotConverged`](crate::base::error::Error::NotConverged) if no method of theirs passes
+/// the check.
+pub trait Spectral<T: Scalar>: Memory<T> {
+    /// Eigenvalues of a symmetric matrix in ascending order in `w`, and orthonormal eigenvectors in
+    /// the columns of `z`. Only the lower triangle of `a` is read.
+    fn syev(&self, a: &Self::Mat<'_>, w: &mut [T], z: Option<&mut Self::Mat<'_>>) -> Result<()>;
+
+    /// Eigenvalues of a square matrix in `re` and `im`, and right eigenvectors in `v`, which need
+    /// not be normalized.
+    ///
+    /// Eigenvalues come in the order of the Schur form. The two of a conjugate pair are neighbours,
+    /// the one with positive imaginary part first. The real part of its vector is in the first of
+    /// the pair's two columns of `v`, and the imaginary part in the second.
+    fn geev(
+        &self,
+        a: &Self::Mat<'_>,
+        re: &mut [T],
+        im: &mut [T],
+        v: Option<&mut Self::Mat<'_>>,
+    ) -> Result<()>;
+
+    /// Singular values in descending order in `d`, left singular vectors in the columns of `u` and
+    /// right singular vectors in the columns of `v`.
+    ///
+    /// For an m by n matrix, `u` has `min(m, n)` columns or m, and `v` `min(m, n)` or n. The
+    /// columns beyond `min(m, n)` complete an orthonormal basis.
+    fn gesvd(
+        &self,
+        a: &Self::Mat<'_>,
+        d: &mut [T],
+        u: Option<&mut Self::Mat<'_>>,
+        v: Option<&mut Self::Mat<'_>>,
+    ) -> Result<()>;
+}

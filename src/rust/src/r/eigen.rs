@@ -1,0 +1,149 @@
+//! `gpu_eigen`, `gpu_svd` and the 2-norm of `gpu_norm`, computed on the CPU.
+
+use extendr_api::prelude::*;
+use faer::MatMut;
+
+use crate::algo::dense::symmetry::is_symmetric_as_base;
+use crate::algo::dense::{eigen, svd};
+use crate::backend::cpu::CpuDevice;
+use crate::base::error::Result;
+use crate::base::processor::Processor;
+use crate::base::progress;
+use crate::base::scalar::{widened, Scalar};
+use crate::cost::work::Work;
+use crate::r::args::{self, Out};
+use crate::r::reply::{reply, show_progress};
+use crate::r::session::set_last;
+use crate::r::target::How;
+
+/// Runs `$body` on the CPU with `$t` the element type, and shows its plan and progress.
+macro_rules! on_cpu {
+    ($how:expr, $work:expr, |$dev:ident, $t:ident| $body:expr) => {{
+        let how: &How = $how;
+        let work: Work = $work;
+        how.plan_on_cpu(&work);
+        let _shown = progress::begin(work.flops, false, how.delay, show_progress);
+        set_last(Processor::Cpu);
+        let $dev = &CpuDevice::new(how.threads);
+        match how.single {
+            false => {
+                type $t = f64;
+                $body
+            }
+            true => {
+                type $t = f32;
+                $body
+            }
+        }
+    }};
+}
+
+/// About the operations of a decomposition of an m by n matrix, with vectors or without.
+fn work((m, n): (usize, usize), vectors: bool) -> Work {
+    let (long, short) = (m.max(n) as f64, m.min(n) as f64);
+    let each = if vectors { 9.0 } else { 4.0 };
+    Work::from(each * long * short * short).of((m, n))
+}
+
+/// Runs `fill` on the memory of `out` as a matrix, or without a matrix that has no columns.
+fn with_matrix<T: Scalar, R>(
+    out: &mut [f64],
+    dim: (usize, usize),
+    fill: impl FnOnce(Option<MatMut<'_, T>>) -> Result<R>,
+) -> Result<R> {
+    T::fill_host(out, |out| {
+        fill((dim.1 > 0).then(|| args::view_mut(out, dim)))
+    })
+}
+
+/// The number of columns of vectors that R wants: all or none.
+fn columns(vectors: bool, n: usize) -> usize {
+    match vectors {
+        true => n,
+        false => 0,
+    }
+}
+
+/// out = the eigenvectors of a symmetric matrix if they are wanted; answers its eigenvalues
+#[extendr]
+fn native_eigen_symmetric(x: Robj, n: Robj, vectors: Robj, out: Robj, how: Robj) -> Robj {
+    reply(|| {
+        let how = How::parse(&how)?;
+        let (n, vectors) = (args::size(&n)?, args::flag(&vectors)?);
+        let x = args::matrix(&x, (n, n))?;
+        let dim = (n, columns(vectors, n));
+        let mut out = Out::new(&out, dim)?;
+        let values = on_cpu!(&how, work((n, n), vectors), |dev, T| {
+            let x = T::borrow_host(x)?;
+            let w = with_matrix::<T, _>(out.slice(), dim, |z| {
+                eigen::symmetric(dev, args::view(&x, (n, n)), z)
+            })?;
+            widened(&w)
+        })?;
+        Ok(list!(values = values))
+    })
+}
+
+/// out = the eigenvectors of a general matrix in LAPACK's layout if they are wanted; answers the
+/// real and the imaginary parts of its eigenvalues
+#[extendr]
+fn native_eigen_general(x: Robj, n: Robj, vectors: Robj, out: Robj, how: Robj) -> Robj {
+    reply(|| {
+        let how = How::parse(&how)?;
+        let (n, vectors) = (args::size(&n)?, args::flag(&vectors)?);
+        let x = args::matrix(&x, (n, n))?;
+        let dim = (n, columns(vectors, n));
+        let mut out = Out::new(&out, dim)?;
+        let (re, im) = on_cpu!(&how, work((n, n), vectors), |dev, T| {
+            let x = T::borrow_host(x)?;
+            let (re, im) = with_matrix::<T, _>(out.slice(), dim, |v| {
+                eigen::general(dev, args::view(&x, (n, n)), v)
+            })?;
+            Ok((widened(&re)?, widened(&im)?))
+        })?;
+        Ok(list!(re = re, im = im))
+    })
+}
+
+/// u, v = singular vectors in as many columns as these matrices have; answers the singular values
+#[extendr]
+fn native_svd(x: Robj, xdim: Robj, u: Robj, ucols: Robj, v: Robj, vcols: Robj, how: Robj) -> Robj {
+    reply(|| {
+        let how = How::parse(&how)?;
+        let dim = args::dims(&xdim)?;
+        let x = args::matrix(&x, dim)?;
+        let udim = (dim.0, args::size(&ucols)?);
+        let vdim = (dim.1, args::size(&vcols)?);
+        let (mut u, mut v) = (Out::new(&u, udim)?, Out::new(&v, vdim)?);
+        let values = on_cpu!(&how, work(dim, udim.1 + vdim.1 > 0), |dev, T| {
+            let x = T::borrow_host(x)?;
+            let d = with_matrix::<T, _>(u.slice(), udim, |u| {
+                with_matrix::<T, _>(v.slice(), vdim, |v| {
+                    svd::svd(dev, args::view(&x, dim), u, v)
+                })
+            })?;
+            widened(&d)
+        })?;
+        Ok(list!(values = values))
+    })
+}
+
+/// Whether isSymmetric() is TRUE for a matrix of finite doubles without dimnames
+#[extendr]
+fn native_is_symmetric(x: Robj, n: Robj) -> Robj {
+    reply(|| {
+        let n = args::size(&n)?;
+        let x = args::matrix(&x, (n, n))?;
+        Ok(list!(
+            symmetric = is_symmetric_as_base(args::view(x, (n, n)))?
+        ))
+    })
+}
+
+extendr_module! {
+    mod eigen;
+    fn native_eigen_symmetric;
+    fn native_eigen_general;
+    fn native_svd;
+    fn native_is_symmetric;
+}

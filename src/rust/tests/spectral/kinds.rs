@@ -1,0 +1,106 @@
+//! Matrices with special spectra.
+
+use super::common::matrices::{random, scaled};
+use super::common::Host;
+use cudafactor::base::scalar::Scalar;
+
+/// `Q diag(w) Q'` with a product Q of two reflections.
+pub fn with_values<T: Scalar>(w: &[f64]) -> Host<T> {
+    let n = w.len();
+    let mut a = vec![0.0; n * n];
+    (0..n).for_each(|i| a[i * n + i] = w[i]);
+    for seed in [11, 12] {
+        let u = random::<f64>(n, 1, seed);
+        let square: f64 = (0..n).map(|i| u.at(i, 0).powi(2)).sum();
+        for _ in 0..2 {
+            // The columns, then of the transpose the rows.
+            for j in 0..n {
+                let dot: f64 = (0..n).map(|i| u.at(i, 0) * a[j * n + i]).sum();
+                (0..n).for_each(|i| a[j * n + i] -= 2.0 * dot / square * u.at(i, 0));
+            }
+            a = (0..n * n).map(|k| a[(k % n) * n + k / n]).collect();
+        }
+    }
+    Host::from_fn(n, n, |i, j| a[i.max(j) + i.min(j) * n])
+}
+
+/// The scale of entries at the ends of the range.
+fn extremes<T: Scalar>() -> Vec<f64> {
+    match T::EPS > 1e-10 {
+        true => vec![1e-36, 1e-12, 1e12, 1e36],
+        false => vec![1e-300, 1e-160, 1e-16, 1e12, 1e160, 1e300],
+    }
+}
+
+/// Symmetric matrices of order n.
+pub fn symmetric<T: Scalar>(n: usize) -> Vec<(String, Host<T>)> {
+    let base = random::<f64>(n, n, 21);
+    let goe = Host::<T>::from_fn(n, n, |i, j| base.at(i.min(j), i.max(j)));
+    let wide = T::EPS < 1e-10;
+    let at = move |i: usize| i as f64 / n as f64;
+    let grade = move |i: usize| 10f64.powf(if wide { -10.0 } else { -4.0 } * at(i));
+    let geometric: Vec<f64> = (0..n).map(|i| 10f64.powf(-16.0 * at(i))).collect();
+    let clusters: Vec<f64> = (0..n).map(|i| (i % 10) as f64 - 3.0).collect();
+    let one: Vec<f64> = (0..n).map(|i| if i == 0 { 1.0 } else { 1e-8 }).collect();
+    let wilkinson = |i: usize, j: usize| match i.abs_diff(j) {
+        0 => (i as f64 - (n as f64 - 1.0) / 2.0).abs(),
+        1 => 1.0,
+        _ => 0.0,
+    };
+    // Copies of Wilkinson's matrix of order 21, joined by small numbers.
+    let glued = |i: usize, j: usize| match (i.abs_diff(j), i.max(j) % 21) {
+        (0, k) => (k as f64 - 10.0).abs(),
+        (1, 0) => 1e-10,
+        (1, _) => 1.0,
+        _ => 0.0,
+    };
+    let identity = |i: usize, j: usize| f64::from(i == j);
+    let product = |i: usize, j: usize| grade(i) * grade(j) * base.at(i.min(j), i.max(j));
+    let mut all = vec![
+        ("random".into(), goe.clone()),
+        ("graded".into(), Host::from_fn(n, n, product)),
+        ("geometric".into(), with_values(&geometric)),
+        ("clustered".into(), with_values(&clusters)),
+        ("one large".into(), with_values(&one)),
+        ("all ones".into(), Host::from_fn(n, n, |_, _| 1.0)),
+        ("Wilkinson".into(), Host::from_fn(n, n, wilkinson)),
+        ("glued Wilkinson".into(), Host::from_fn(n, n, glued)),
+        ("identity".into(), Host::from_fn(n, n, identity)),
+        ("zero".into(), Host::from_fn(n, n, |_, _| 0.0)),
+    ];
+    for by in extremes::<T>() {
+        all.push((format!("random times {by:e}"), scaled(&goe, by)));
+    }
+    all
+}
+
+/// Rectangular matrices of several kinds.
+pub fn rectangular<T: Scalar>(m: usize, n: usize) -> Vec<(String, Host<T>)> {
+    let mut all = super::common::matrices::rectangular::<T>(m, n);
+    let base = random::<T>(m, n, 22);
+    for by in extremes::<T>() {
+        all.push((format!("random times {by:e}"), scaled(&base, by)));
+    }
+    all.push(("all ones".into(), Host::from_fn(m, n, |_, _| 1.0)));
+    all.push((
+        "identity".into(),
+        Host::from_fn(m, n, |i, j| f64::from(i == j)),
+    ));
+    all
+}
+
+/// The power of two that brings the largest entry to `[1, 2)`: residuals can then be formed.
+pub fn unit<T: Scalar>(a: &Host<T>) -> f64 {
+    let entries = (0..a.cols).flat_map(|j| (0..a.rows).map(move |i| (i, j)));
+    let largest = entries.map(|(i, j)| a.at(i, j).abs()).fold(0.0, f64::max);
+    match largest > 0.0 {
+        true => largest.log2().floor(),
+        false => 0.0,
+    }
+}
+
+/// `x 2^-e` in two steps, since one factor may overflow.
+pub fn down(x: f64, e: f64) -> f64 {
+    let half = (e / 2.0).floor();
+    x * (-half).exp2() * (half - e).exp2()
+}

@@ -1,0 +1,149 @@
+//! Singular values.
+
+use super::common::residual::{orthogonality, product};
+use super::common::Host;
+use super::kinds::{down, rectangular, unit};
+use super::{for_each_processor, ALLOWED};
+use cudafactor::algo::dense::svd::svd;
+use cudafactor::base::error::Error;
+use cudafactor::base::scalar::Scalar;
+use cudafactor::device::spectral::Spectral;
+use faer::Mat;
+
+for_each_processor!(
+    residuals_are_small,
+    parts_agree,
+    exact_values,
+    an_empty_matrix_has_no_values,
+    what_is_not_finite_is_refused,
+);
+
+fn shapes() -> Vec<(usize, usize)> {
+    let mut all: Vec<_> = super::orders().into_iter().map(|n| (n, n)).collect();
+    if !super::common::few() {
+        all.extend([
+            (1, 7),
+            (7, 1),
+            (40, 39),
+            (300, 20),
+            (20, 300),
+            (150, 130),
+            (130, 150),
+        ]);
+    }
+    all
+}
+
+/// With so many columns of U and of V.
+fn decompose<T: Scalar, D: Spectral<T>>(
+    device: &D,
+    a: &Host<T>,
+    (nu, nv): (usize, usize),
+) -> (Vec<T>, Host<T>, Host<T>) {
+    let mut u = Host::from_fn(a.rows, nu, |_, _| f64::NAN);
+    let mut v = Host::from_fn(a.cols, nv, |_, _| f64::NAN);
+    let left = (nu > 0).then(|| u.view_mut());
+    let right = (nv > 0).then(|| v.view_mut());
+    let d = svd(device, a.view(), left, right).unwrap();
+    (d, u, v)
+}
+
+fn residuals_are_small<T: Scalar, D: Spectral<T>>(device: &D) {
+    for (m, n) in shapes() {
+        let k = m.min(n);
+        for (name, a) in rectangular::<T>(m, n) {
+            let e = unit(&a);
+            let wide = Mat::from_fn(m, n, |i, j| down(a.at(i, j), e));
+            let norm = wide.norm_l2().max(f64::MIN_POSITIVE);
+            for columns in [(k, k), (m, n)] {
+                let (d, u, v) = decompose(device, &a, columns);
+                let scaled = Mat::from_fn(m, k, |i, j| u.at(i, j) * down(d[j].to_f64(), e));
+                let thin = Mat::from_fn(n, k, |i, j| v.at(i, j));
+                let error = &product(scaled.as_ref(), thin.transpose()) - &wide;
+                let residual = error.norm_l2() / (norm * m.max(n) as f64 * T::EPS);
+                assert!(residual <= ALLOWED, "{name} {m} x {n}: residual {residual}");
+                for q in [&u, &v] {
+                    let loss = orthogonality(q);
+                    assert!(
+                        loss <= ALLOWED * 4.0,
+                        "{name} {m} x {n}: orthogonality {loss}"
+                    );
+                }
+                let ordered = d.windows(2).all(|d| d[0] >= d[1]);
+                assert!(
+                    ordered && d.iter().all(|d| *d >= T::from_f64(0.0)),
+                    "{name}"
+                );
+            }
+        }
+    }
+}
+
+/// Values alone, and one side alone, are those of all.
+fn parts_agree<T: Scalar, D: Spectral<T>>(device: &D) {
+    for (m, n) in [
+        (1, 1),
+        (33, 33),
+        (150, 130),
+        (130, 150),
+        (200, 20),
+        (20, 200),
+    ] {
+        let k = m.min(n);
+        for (name, a) in rectangular::<T>(m, n) {
+            let (d, ..) = decompose(device, &a, (k, k));
+            let size = d[0].to_f64();
+            for columns in [(0, 0), (k, 0), (0, k), (m, 0), (0, n)] {
+                let (alone, u, v) = decompose(device, &a, columns);
+                for (x, y) in alone.iter().zip(&d) {
+                    let error = (x.to_f64() - y.to_f64()).abs();
+                    let allowed = ALLOWED * m.max(n) as f64 * T::EPS * size;
+                    assert!(error <= allowed, "{name} {m} x {n} {columns:?}");
+                }
+                for q in [&u, &v] {
+                    assert!(q.cols == 0 || orthogonality(q) <= ALLOWED * 4.0, "{name}");
+                }
+            }
+        }
+    }
+}
+
+fn exact_values<T: Scalar, D: Spectral<T>>(device: &D) {
+    // Lower triangle of ones: 1 / (2 sin((2 k - 1) pi / (4 n + 2))).
+    let n = 150;
+    let a = Host::<T>::from_fn(n, n, |i, j| f64::from(i >= j));
+    let (d, ..) = decompose(device, &a, (0, 0));
+    for (k, d) in d.iter().enumerate() {
+        let angle = std::f64::consts::PI * (2 * k + 1) as f64 / (4 * n + 2) as f64;
+        let want = 0.5 / angle.sin();
+        assert!(
+            (d.to_f64() - want).abs() <= 100.0 * n as f64 * T::EPS,
+            "{k}"
+        );
+    }
+    let diagonal = Host::<T>::from_fn(3, 2, |i, j| if i == j { [-2.0, 3.0][i] } else { 0.0 });
+    let (d, u, v) = decompose(device, &diagonal, (3, 2));
+    assert_eq!(d, [3.0, 2.0].map(T::from_f64));
+    assert_eq!(
+        (u.at(1, 0), v.at(1, 0), u.at(0, 1), v.at(0, 1)),
+        (1.0, 1.0, -1.0, 1.0)
+    );
+    assert_eq!(u.at(2, 2), 1.0);
+}
+
+fn an_empty_matrix_has_no_values<T: Scalar, D: Spectral<T>>(device: &D) {
+    for (m, n) in [(0, 0), (0, 3), (3, 0)] {
+        let a = Host::<T>::from_fn(m, n, |_, _| 0.0);
+        assert!(svd(device, a.view(), None, None).unwrap().is_empty());
+    }
+}
+
+fn what_is_not_finite_is_refused<T: Scalar, D: Spectral<T>>(device: &D) {
+    for value in [f64::NAN, f64::INFINITY] {
+        let a = Host::<T>::from_fn(5, 4, |i, j| if (i, j) == (1, 3) { value } else { 1.0 });
+        assert!(matches!(
+            svd(device, a.view(), None, None),
+            Err(Error::NonFinite)
+        ));
+    }
+}

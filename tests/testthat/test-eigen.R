@@ -1,0 +1,142 @@
+test_that("symmetric eigenvalues are base R's, and vectors have small errors", {
+  set.seed(1)
+  for (n in c(1, 2, 31, 32, 33, 127, 128, 129, 300)) {
+    kinds <- symmetric_kinds(n)
+    if (n == 300) kinds <- kinds[c("random", "small", "huge", "clustered", "wilkinson")]
+    for (kind in names(kinds)) {
+      x <- kinds[[kind]]
+      ours <- gpu_eigen(x, TRUE)
+      base <- eigen(x, TRUE)
+      info <- paste(kind, n)
+      expect_identical(shape_of(ours), shape_of(base), info = info)
+      error <- max(abs(to_unit(ours$values, x) - to_unit(base$values, x)))
+      expect_lt(error, 8 * n * .Machine$double.eps * max(1, frobenius(to_unit(x))))
+      expect_lt(residual_eigen(x, ours), max(1, 2 * residual_eigen(x, base)))
+      expect_lt(loss_of_orthogonality(ours$vectors), 4)
+      expect_false(is.unsorted(-ours$values))
+      alone <- gpu_eigen(x, TRUE, only.values = TRUE)
+      expect_identical(shape_of(alone), shape_of(eigen(x, TRUE, only.values = TRUE)))
+      expect_lt(max(abs(to_unit(alone$values - ours$values, x))), 8 * n * 2e-16 * n)
+    }
+  }
+})
+
+test_that("general eigenvalues are base R's, complex or not", {
+  set.seed(2)
+  for (n in c(1, 2, 3, 31, 33, 129)) {
+    x <- matrix(rnorm(n * n), n)
+    upper <- x
+    upper[lower.tri(upper)] <- 0
+    real <- solve(x + 10 * diag(n), diag(seq_len(n), n)) %*% (x + 10 * diag(n))
+    kinds <- list(
+      random = x, real = real, triangular = upper, tiny = x * 1e-300, huge = x * 1e300,
+      stochastic = abs(x) / rowSums(abs(x)), zero = 0 * x
+    )
+    for (kind in names(kinds)) {
+      x <- kinds[[kind]]
+      ours <- gpu_eigen(x, FALSE)
+      base <- eigen(x, FALSE)
+      info <- paste(kind, n)
+      expect_identical(shape_of(ours), shape_of(base), info = info)
+      expect_lt(residual_eigen(x, ours), max(2, 2 * residual_eigen(x, base)))
+      expect_equal(colSums(Mod(ours$vectors)^2), rep(1, n), info = info)
+      if (kind != "triangular") {
+        expect_equal(Mod(to_unit(ours$values, x)), Mod(to_unit(base$values, x)),
+          tolerance = 1e-7, info = info)
+      }
+      largest <- apply(Mod(ours$vectors), 2, function(v) which(v >= max(v) * (1 - 2^-26))[1])
+      component <- ours$vectors[cbind(largest, seq_len(n))]
+      expect_true(all(Re(component) > 0))
+      alone <- gpu_eigen(x, FALSE, only.values = TRUE)
+      expect_identical(shape_of(alone), shape_of(eigen(x, FALSE, only.values = TRUE)))
+    }
+  }
+})
+
+test_that("values and vectors of known matrices are exact", {
+  expect_equal(gpu_eigen(diag(3:1))$vectors, diag(3))
+  expect_identical(gpu_eigen(matrix(c(0, 1, -1, 0), 2))$values, c(1i, -1i))
+  rotation <- gpu_eigen(matrix(c(0, 1, -1, 0), 2))
+  expect_equal(rotation$vectors, matrix(c(1, -1i, 1, 1i), 2) / sqrt(2))
+  expect_identical(gpu_eigen(4), eigen(4))
+  expect_identical(gpu_eigen(-4)$values, -4)
+  # The first of components of equal size is positive.
+  expect_equal(gpu_eigen(matrix(c(2, 1, 1, 2), 2))$vectors, matrix(c(1, 1, 1, -1), 2) / sqrt(2))
+  expect_identical(gpu_eigen(diag(200)), gpu_eigen(diag(200)))
+})
+
+test_that("a matrix is symmetric by the rule of isSymmetric()", {
+  set.seed(3)
+  x <- crossprod(matrix(rnorm(49), 7))
+  for (by in c(0, 1.5e-14, 1e-13, 1e-10, 1)) {
+    near <- x
+    near[5, 3] <- near[5, 3] * (1 + by)
+    for (scale in c(1e-16, 1, 1e300)) {
+      ours <- gpu_eigen(near * scale)
+      base <- eigen(near * scale)
+      expect_equal(ours$values / scale, base$values / scale, info = by)
+      # Vectors of a general matrix are not orthogonal.
+      symmetric <- isSymmetric(near * scale)
+      general <- gpu_eigen(near * scale, FALSE)
+      expect_identical(identical(ours, general), !symmetric && !identical(ours,
+        gpu_eigen(near * scale, TRUE)))
+    }
+  }
+  garbage <- x
+  garbage[upper.tri(garbage)] <- 1e6
+  expect_identical(gpu_eigen(garbage, TRUE), gpu_eigen(x))
+})
+
+test_that("operands are coerced and refused as base R does", {
+  x <- matrix(c(2L, 1L, 1L, 3L), 2, dimnames = list(c("a", "b"), c("c", "d")))
+  for (operand in list(x, as.data.frame(x), x > 1, x + 0)) {
+    ours <- gpu_eigen(operand)
+    base <- eigen(operand)
+    expect_identical(shape_of(ours), shape_of(base))
+    expect_equal(ours$values, base$values)
+    expect_equal(abs(ours$vectors), abs(base$vectors))
+  }
+  expect_equal(gpu_eigen(as_gpu(x + 0)), gpu_eigen(x))
+  refused <- list(
+    matrix(0, 0, 0), matrix(0, 0, 3), matrix(0, 3, 0), matrix(0, 2, 3), 1:3, matrix("a"),
+    matrix(c(1, NA, 2, 3), 2), matrix(Inf), matrix(NaN), matrix(NA)
+  )
+  for (operand in refused) {
+    expect_as_base(gpu_eigen(operand), eigen(operand))
+    expect_as_base(gpu_eigen(operand, TRUE), eigen(operand, TRUE))
+  }
+  for (flag in list(NA, "a", logical(), c(TRUE, FALSE), NULL)) {
+    expect_as_base(gpu_eigen(x, TRUE, only.values = flag), eigen(x, TRUE, only.values = flag))
+    expect_as_base(gpu_eigen(x, symmetric = flag), eigen(x, symmetric = flag))
+  }
+  expect_identical(gpu_eigen(x, EISPACK = TRUE), gpu_eigen(x))
+  expect_error(gpu_eigen(x, nonsense = 1), "unused argument", class = "cudafactor_error_argument")
+  expect_error(gpu_eigen(x + 0i), "base::eigen", class = "cudafactor_error_type")
+  expect_error(gpu_eigen(sum), class = "cudafactor_error_type")
+  e <- expect_error(gpu_eigen(matrix(NaN)), class = "cudafactor_error_non_finite")
+  expect_identical(conditionCall(e)[[1]], quote(gpu_eigen))
+})
+
+test_that("a GPU is refused in words, and single precision is an argument", {
+  x <- matrix(c(2, 1, 1, 3), 2)
+  for (device in c("cuda", "cuda:0")) {
+    e <- expect_error(gpu_eigen(x, device = device), "use device = \"cpu\" or \"auto\"",
+      class = "cudafactor_error_device_unavailable", fixed = TRUE)
+    expect_s3_class(e, "cudafactor_error_device")
+  }
+  expect_error(gpu_eigen(x, device = "nonsense"), class = "cudafactor_error_device_unavailable")
+  set.seed(4)
+  x <- crossprod(matrix(rnorm(900), 30))
+  single <- gpu_eigen(x, precision = "single")
+  expect_equal(single$values, eigen(x)$values, tolerance = 1e-5)
+  expect_false(identical(single$values, gpu_eigen(x)$values))
+})
+
+test_that("a failure to converge has base R's words", {
+  raised <- tryCatch(
+    raise("not_converged", "", list(routine = "dgeev"), quote(gpu_eigen(x)), NULL),
+    error = identity
+  )
+  expect_s3_class(raised, "cudafactor_error_not_converged")
+  expect_identical(conditionMessage(raised), "error code 1 from Lapack routine 'dgeev'")
+})

@@ -1,0 +1,110 @@
+rectangular_kinds <- function(n, p) {
+  x <- matrix(rnorm(n * p), n)
+  grade <- 10^(-14 * seq_len(p) / p)
+  list(
+    random = x, graded = x * rep(grade, each = n), tiny = x * 1e-300, small = x * 1e-200,
+    large = x * 1e160, huge = x * 1e300, zero = 0 * x, ones = 0 * x + 1,
+    deficient = x[, 1] %o% x[1, ], partly = x * rep(c(0, 1), length.out = p)[col(x)],
+    identity = diag(1, n, p)
+  )
+}
+
+test_that("singular values are base R's, and vectors have small errors", {
+  set.seed(1)
+  shapes <- list(
+    c(1, 1), c(2, 2), c(31, 31), c(33, 32), c(127, 127), c(128, 128), c(129, 129), c(1, 9),
+    c(9, 1), c(300, 20), c(20, 300), c(130, 90)
+  )
+  for (shape in shapes) {
+    kinds <- rectangular_kinds(shape[1], shape[2])
+    for (kind in names(kinds)) {
+      x <- kinds[[kind]]
+      ours <- gpu_svd(x)
+      base <- svd(x)
+      info <- paste(c(kind, shape), collapse = " ")
+      expect_identical(shape_of(ours), shape_of(base), info = info)
+      error <- max(abs(to_unit(ours$d, x) - to_unit(base$d, x)))
+      size <- max(1, frobenius(to_unit(x)))
+      expect_lt(error, 8 * max(shape) * .Machine$double.eps * size)
+      expect_lt(residual_svd(x, ours), max(2, 2 * residual_svd(x, base)))
+      expect_lt(loss_of_orthogonality(ours$u), 4)
+      expect_lt(loss_of_orthogonality(ours$v), 4)
+      expect_false(is.unsorted(-ours$d))
+      alone <- gpu_svd(x, 0, 0)
+      expect_named(alone, "d")
+      expect_lt(max(abs(to_unit(alone$d - ours$d, x))), 8 * max(shape) * 2e-16 * size)
+    }
+  }
+})
+
+test_that("nu and nv are base R's", {
+  set.seed(2)
+  for (shape in list(c(5L, 3L), c(3L, 5L), c(4L, 4L), c(40L, 3L))) {
+    x <- matrix(rnorm(prod(shape)), shape[1])
+    for (nu in list(0, 1, 2.5, 3, 4L, 9, TRUE, FALSE)) {
+      for (nv in list(0L, 2, 5, 50)) {
+        ours <- gpu_svd(x, nu, nv)
+        base <- svd(x, nu, nv)
+        expect_identical(shape_of(ours), shape_of(base), info = paste(nu, nv))
+        expect_equal(ours$d, base$d)
+        k <- seq_along(ours$d)
+        for (side in intersect(c("u", "v"), names(ours))) {
+          common <- intersect(k, seq_len(ncol(ours[[side]])))
+          expect_equal(abs(ours[[side]][, common]), abs(base[[side]][, common]))
+          expect_lt(loss_of_orthogonality(ours[[side]]), 4)
+        }
+      }
+    }
+  }
+  expect_as_base(gpu_svd(x, nu = -1), svd(x, nu = -1))
+  expect_as_base(gpu_svd(x, nu = NA), svd(x, nu = NA))
+  expect_as_base(gpu_svd(x, nu = "a"), svd(x, nu = "a"))
+  expect_error(gpu_svd(x, nu = stop("mine")), "mine")
+})
+
+test_that("signs follow the rule", {
+  set.seed(3)
+  x <- matrix(rnorm(60), 10)
+  first <- function(q) q[cbind(apply(abs(q), 2, which.max), seq_len(ncol(q)))]
+  both <- gpu_svd(x)
+  expect_true(all(first(both$v) > 0))
+  expect_true(all(first(gpu_svd(x, nv = 0)$u) > 0))
+  expect_equal(gpu_svd(x, nu = 0)$v, both$v)
+  expect_identical(gpu_svd(x), both)
+})
+
+test_that("operands are coerced and refused as base R does", {
+  x <- matrix(c(2L, 1L, 1L, 3L, 5L, 6L), 3, dimnames = list(letters[1:3], c("c", "d")))
+  for (operand in list(x, as.data.frame(x), x > 1, x + 0, 1:3)) {
+    ours <- gpu_svd(operand)
+    expect_identical(shape_of(ours), shape_of(svd(operand)))
+    expect_equal(ours$d, svd(operand)$d)
+  }
+  expect_equal(gpu_svd(as_gpu(x + 0)), gpu_svd(x))
+  refused <- list(
+    matrix(0, 0, 0), matrix(0, 0, 3), matrix(0, 3, 0), matrix("a"), matrix(c(1, NA), 1),
+    matrix(Inf), matrix(NaN), matrix(NA)
+  )
+  for (operand in refused) expect_as_base(gpu_svd(operand), svd(operand))
+  expect_as_base(gpu_svd(x, LINPACK = TRUE), svd(x, LINPACK = TRUE))
+  expect_error(gpu_svd(x + 0i), "base::svd", class = "cudafactor_error_type")
+  expect_error(gpu_svd(x, device = "cuda"), "use device = \"cpu\"",
+    class = "cudafactor_error_device_unavailable")
+  expect_equal(gpu_svd(x, precision = "single")$d, svd(x)$d, tolerance = 1e-6)
+})
+
+test_that("gpu_norm() is norm()", {
+  x <- matrix(c(2, -1, 1, 3, 5, 6), 3)
+  for (type in c("O", "1", "I", "F", "E", "M", "2", "o", "f")) {
+    expect_as_base(gpu_norm(x, type), norm(x, type))
+    expect_equal(gpu_norm(as_gpu(x), type), norm(x, type))
+  }
+  expect_identical(gpu_norm(x), norm(x))
+  expect_as_base(gpu_norm(replace(x, 1, NA), "2"), norm(replace(x, 1, NA), "2"))
+  expect_as_base(gpu_norm(replace(x, 1, Inf), "2"), norm(replace(x, 1, Inf), "2"))
+  expect_as_base(gpu_norm(matrix(0, 0, 3), "2"), norm(matrix(0, 0, 3), "2"))
+  expect_as_base(gpu_norm(x, "nonsense"), norm(x, "nonsense"))
+  expect_as_base(gpu_norm("a"), norm("a"))
+  expect_equal(gpu_norm(x * 1e300, "2"), norm(x * 1e300, "2"))
+  expect_error(gpu_norm(x, "2", device = "cuda"), class = "cudafactor_error_device_unavailable")
+})

@@ -24,7 +24,8 @@
 #' `summary()`, `format()`, `c()` with a `gpu_matrix` as first argument, `rep()`, `rev()`, `sort()`,
 #' `order()`, `unique()`, `duplicated()`, `na.omit()`, `cumsum()`, `diff()`, `rowsum()`, `cut()`,
 #' `median()`, `quantile()`, `ifelse()`, `isSymmetric()`, `kappa()`, `svd()`, `eigen()`, `dist()`,
-#' `prcomp()`, `subset()`, `lapply()` and related functions, `data.frame()`, `image()`, `persp()`, `boxplot()`,
+#' `prcomp()`, `subset()`, `lapply()` and related functions, `data.frame()`, `image()`, `persp()`,
+#' `boxplot()`,
 #' `hist()`, `plot()`.
 #'
 #' @section Functions that need as.matrix():

@@ -2,8 +2,8 @@
 //!
 //! A panel below the band is factored, `P = (I - V T V') R`, and the rest of the matrix becomes
 //! `A - V W' - W V'` with `Y = A V T` and `W = Y - V (T' V'Y) / 2`. Products with few columns are
-//! slow, so changes of the rest wait until they have [`DETACHED`] columns. Until then the next panel
-//! alone gets them, and `A V` is corrected by the changes that wait.
+//! slow, so changes of the rest wait until they have [`DETACHED`] columns. Until then the next
+//! panel alone gets them, and `A V` is corrected by the changes that wait.
 
 use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::context::Context;

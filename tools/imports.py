@@ -36,7 +36,8 @@ ORDER = {
     ],
     "backend/cuda": [
         "driver", "transfer", "matrix", "gemm", "precision panel", "triangular", "elementwise",
-        "cholesky lu update multigrid", "qr", "streamed", "device",
+        "cholesky lu update multigrid", "qr", "spectral", "streamed",
+        "device",
     ],
 }
 # Loops that may be. Each is the set of its files.

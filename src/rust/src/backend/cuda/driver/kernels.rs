@@ -49,10 +49,11 @@ pub(crate) enum Family {
     Sparse,
     SparseLoad,
     SparseCoarse,
+    Tridiagonal,
 }
 
 impl Family {
-    pub(crate) const ALL: [Family; 34] = [
+    pub(crate) const ALL: [Family; 35] = [
         Family::Gemm,
         Family::Product,
         Family::ProductThin,
@@ -87,6 +88,7 @@ impl Family {
         Family::Sparse,
         Family::SparseLoad,
         Family::SparseCoarse,
+        Family::Tridiagonal,
     ];
 
     /// The oldest driver that can read its code, in the numbers of the driver.
@@ -156,6 +158,7 @@ impl Family {
             Family::Sparse => "sparse",
             Family::SparseLoad => "sparse_load",
             Family::SparseCoarse => "sparse_coarse",
+            Family::Tridiagonal => "tridiagonal",
         }
     }
 

@@ -19,6 +19,8 @@ mod multigrid;
 mod panel;
 mod precision;
 mod qr;
+#[cfg(test)]
+mod spectral;
 mod streamed;
 mod transfer;
 mod triangular;

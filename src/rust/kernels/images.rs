@@ -42,6 +42,7 @@ pub(crate) static PTX: &[Image] = &[
     ("triangular", 60, include_bytes!("ptx/triangular.sm_60.ptx.lzma")),
     ("triangular_tiles", 90, include_bytes!("ptx/triangular_tiles.sm_90.ptx.lzma")),
     ("triangular_vector", 60, include_bytes!("ptx/triangular_vector.sm_60.ptx.lzma")),
+    ("tridiagonal", 60, include_bytes!("ptx/tridiagonal.sm_60.ptx.lzma")),
 ];
 
 /// PTX for GPUs that have machine code.
@@ -186,6 +187,10 @@ pub(crate) static CUBINS: &[Image] = &[
     ("triangular_vector", 75, include_bytes!("cubin/triangular_vector.sm_75.cubin.lzma")),
     ("triangular_vector", 80, include_bytes!("cubin/triangular_vector.sm_80.cubin.lzma")),
     ("triangular_vector", 90, include_bytes!("cubin/triangular_vector.sm_90.cubin.lzma")),
+    ("tridiagonal", 120, include_bytes!("cubin/tridiagonal.sm_120.cubin.lzma")),
+    ("tridiagonal", 75, include_bytes!("cubin/tridiagonal.sm_75.cubin.lzma")),
+    ("tridiagonal", 80, include_bytes!("cubin/tridiagonal.sm_80.cubin.lzma")),
+    ("tridiagonal", 90, include_bytes!("cubin/tridiagonal.sm_90.cubin.lzma")),
 ];
 #[cfg(feature = "ptx-only")]
 pub(crate) static CUBINS: &[Image] = &[];

@@ -52,10 +52,11 @@ pub(crate) enum Family {
     Sparse,
     SparseLoad,
     SparseCoarse,
+    Tridiagonal,
 }
 
 impl Family {
-    pub(crate) const ALL: [Family; 37] = [
+    pub(crate) const ALL: [Family; 38] = [
         Family::Gemm,
         Family::Product,
         Family::ProductThin,
@@ -93,6 +94,7 @@ impl Family {
         Family::Sparse,
         Family::SparseLoad,
         Family::SparseCoarse,
+        Family::Tridiagonal,
     ];
 
     /// The oldest driver that can read its code, in the numbers of the driver.
@@ -166,6 +168,7 @@ impl Family {
             Family::Sparse => "sparse",
             Family::SparseLoad => "sparse_load",
             Family::SparseCoarse => "sparse_coarse",
+            Family::Tridiagonal => "tridiagonal",
         }
     }
 

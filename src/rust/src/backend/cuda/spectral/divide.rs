@@ -59,9 +59,10 @@ pub(super) fn copy_columns<T: Scalar>(
     ctx.launch::<T>(COPY, count, slices(rows), THREADS, &args)
 }
 
-/// `values` has the eigenvalues of the blocks, by column of Q. Joins the blocks that begin at `bounds[2 p stride]` and `bounds[(2 p + 1) stride]`, for all p.
-/// `off` has the off-diagonal entries; `bounds_there` is a copy of `bounds` on the GPU. `work` is
-/// replaced by a larger buffer if the level needs one.
+/// Joins the blocks that begin at `bounds[2 p stride]` and `bounds[(2 p + 1) stride]`, for all p.
+/// `values` has the eigenvalues of the blocks, by column of Q; `off` the off-diagonal entries.
+/// `bounds_there` is a copy of `bounds` on the GPU. `work` is replaced by a larger buffer if the
+/// level needs one.
 #[allow(clippy::too_many_arguments)]
 pub(super) fn join_level<T: Scalar>(
     ctx: &'static Context,

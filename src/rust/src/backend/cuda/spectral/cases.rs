@@ -89,11 +89,11 @@ pub(crate) fn judge<T: Scalar>(
             square += r * r;
             let lost = (gram[(i, j)] - f64::from(u8::from(i == j))).abs();
             assert!(
-                lost < (40.0 + n as f64 / 10.0) * eps,
+                lost < (100.0 + n as f64 / 10.0) * eps,
                 "{what}: orthogonality {lost:e}"
             );
         }
         let residual = square.sqrt();
-        assert!(residual < 30.0 * eps, "{what}: residual {residual:e}");
+        assert!(residual < 60.0 * eps, "{what}: residual {residual:e}");
     }
 }

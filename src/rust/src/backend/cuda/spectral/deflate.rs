@@ -33,19 +33,12 @@ pub(super) struct Merge {
 }
 
 /// Deflates the merge at `place` with the off-diagonal entry `off`, in a matrix of norm about 1.
-/// `order` has the block's columns by ascending `d`. On entry z has the halves' outer rows; on
+/// On entry z has the halves' outer rows; on
 /// return z has norm 1 and is rotated, as d is.
 ///
 /// An entry of z is negligible if its part of `rho z z'` is below the tolerance. Two neighbours are
 /// rotated so that one entry of z vanishes, if the off-diagonal entry that D gains is below it.
-pub(super) fn deflate(
-    place: Place,
-    off: f64,
-    eps: f64,
-    order: &[usize],
-    d: &mut [f64],
-    z: &mut [f64],
-) -> Merge {
+pub(super) fn deflate(place: Place, off: f64, eps: f64, d: &mut [f64], z: &mut [f64]) -> Merge {
     let Place { start, mid, end } = place;
     // Both rows have norm 1.
     let rho = 2.0 * off.abs();
@@ -64,7 +57,7 @@ pub(super) fn deflate(
     let mut chains: Vec<Vec<Rotation>> = Vec::new();
     let mut chain: Vec<Rotation> = Vec::new();
     let mut before: Option<usize> = None;
-    for &i in order {
+    for i in ascending(start, &d[start..end]) {
         if rho * z[i].abs() <= tolerance {
             deflated.push(i);
             continue;

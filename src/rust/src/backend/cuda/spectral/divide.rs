@@ -2,7 +2,7 @@
 
 use std::mem::size_of;
 
-use super::deflate::{ascending, deflate, Merge, Place};
+use super::deflate::{deflate, Merge, Place};
 use super::split::rounded;
 use super::tables::tables;
 use crate::backend::cuda::driver::buffer::{Buffer, PlainData};
@@ -24,12 +24,6 @@ const VECTORS: Kernel = Kernel::new(Family::Tridiagonal, "secular_vectors_warp")
 const THREADS: u32 = 256;
 /// Threads of a block with a warp for each root.
 const ROOTS: u32 = 128;
-
-/// Eigenvalues of the blocks, by column, and the vectors' columns in ascending order.
-pub(super) struct Blocks {
-    pub values: Vec<f64>,
-    pub order: Vec<usize>,
-}
 
 /// Blocks of [`THREADS`] threads for so many rows of a column, at most as many as a grid takes.
 fn slices(rows: usize) -> usize {
@@ -66,8 +60,9 @@ pub(super) fn copy_columns<T: Scalar>(
 }
 
 /// Joins the blocks that begin at `bounds[2 p stride]` and `bounds[(2 p + 1) stride]`, for all p.
-/// `off` has the off-diagonal entries; `bounds_there` is a copy of `bounds` on the GPU. `work` is
-/// replaced by a larger buffer if the level needs one.
+/// `values` has the eigenvalues of the blocks, by column of Q; `off` the off-diagonal entries.
+/// `bounds_there` is a copy of `bounds` on the GPU. `work` is replaced by a larger buffer if the
+/// level needs one.
 #[allow(clippy::too_many_arguments)]
 pub(super) fn join_level<T: Scalar>(
     ctx: &'static Context,
@@ -75,11 +70,11 @@ pub(super) fn join_level<T: Scalar>(
     bounds_there: &Buffer,
     stride: usize,
     off: &[f64],
-    blocks: &mut Blocks,
+    values: &mut [f64],
     q: View<T>,
     work: &mut (Buffer, usize),
 ) -> Result<()> {
-    let n = blocks.values.len();
+    let n = values.len();
     let count = (bounds.len() - 1) / (2 * stride);
     let largest = n.div_ceil(count);
     let ends = Buffer::of::<T>(ctx, n)?;
@@ -98,30 +93,20 @@ pub(super) fn join_level<T: Scalar>(
             let at = |i: usize| bounds[(2 * p + i) * stride] as usize;
             let (start, mid, end) = (at(0), at(1), at(2));
             let place = Place { start, mid, end };
-            let order = &blocks.order[start..end];
-            deflate(
-                place,
-                off[mid - 1],
-                T::EPS,
-                order,
-                &mut blocks.values,
-                &mut z,
-            )
+            deflate(place, off[mid - 1], T::EPS, values, &mut z)
         })
         .collect();
-    let roots = solve(ctx, &level, &blocks.values, &z, largest, q, work)?;
+    let roots = solve(ctx, &level, values, &z, largest, q, work)?;
     let mut first = 0;
     for merge in &level {
         let Place { start, end, .. } = merge.place;
         let k = merge.poles.len();
         if k > 0 {
-            let mut values: Vec<f64> = roots[first..first + k].to_vec();
-            values.extend(merge.deflated.iter().map(|&i| blocks.values[i]));
-            blocks.values[start..end].copy_from_slice(&values);
+            let mut new: Vec<f64> = roots[first..first + k].to_vec();
+            new.extend(merge.deflated.iter().map(|&i| values[i]));
+            values[start..end].copy_from_slice(&new);
             first += k;
         }
-        let order = ascending(start, &blocks.values[start..end]);
-        blocks.order[start..end].copy_from_slice(&order);
     }
     ctx.fence()
 }

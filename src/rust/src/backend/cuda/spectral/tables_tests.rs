@@ -62,32 +62,16 @@ fn solved(leaf: usize, d: &[f64], e: &[f64]) -> (Vec<f64>, Mat<f64>) {
             }
         }
     }
-    let mut order: Vec<usize> = (0..n).collect();
     for level in 0..levels {
-        join(
-            n,
-            &bounds,
-            1 << level,
-            &scaled.e,
-            &mut values,
-            &mut order,
-            &mut q,
-        );
+        join(n, &bounds, 1 << level, &scaled.e, &mut values, &mut q);
     }
+    let order = ascending(0, &values);
     let factor = 2f64.powi(scaled.exponent);
     let vectors = Mat::from_fn(n, n, |i, j| q[i + order[j] * n]);
     (order.iter().map(|&i| values[i] * factor).collect(), vectors)
 }
 
-fn join(
-    n: usize,
-    bounds: &[i32],
-    stride: usize,
-    off: &[f64],
-    values: &mut [f64],
-    order: &mut [usize],
-    q: &mut [f64],
-) {
+fn join(n: usize, bounds: &[i32], stride: usize, off: &[f64], values: &mut [f64], q: &mut [f64]) {
     let mut z = vec![0.0; n];
     let mut level = Vec::new();
     for p in 0..(bounds.len() - 1) / (2 * stride) {
@@ -97,15 +81,7 @@ fn join(
             z[j] = q[j * n + if j < mid { mid - 1 } else { mid }];
         }
         let place = Place { start, mid, end };
-        let order = &order[start..end];
-        level.push(deflate(
-            place,
-            off[mid - 1],
-            f64::EPSILON,
-            order,
-            values,
-            &mut z,
-        ));
+        level.push(deflate(place, off[mid - 1], f64::EPSILON, values, &mut z));
     }
     let t = tables(&level, values, &z, n);
     for chain in t.chains.chunks(4) {
@@ -183,7 +159,6 @@ fn join(
             new.extend(merge.deflated.iter().map(|&i| values[i]));
             values[start..end].copy_from_slice(&new);
         }
-        order[start..end].copy_from_slice(&ascending(start, &values[start..end]));
     }
 }
 
@@ -219,8 +194,7 @@ fn workspace_is_bounded() {
             mid: 32,
             end: 64,
         };
-        let order = ascending(0, &d);
-        let merge = deflate(place, 0.3, f64::EPSILON, &order, &mut d, &mut z);
+        let merge = deflate(place, 0.3, f64::EPSILON, &mut d, &mut z);
         assert_eq!(merge.deflated.len(), same);
         let used = tables(&[merge], &d, &z, n).workspace;
         assert!(4 * used <= 5 * n * n, "{used}");

@@ -2,7 +2,8 @@
 
 use std::mem::size_of;
 
-use super::divide::{copy_columns, join_level, narrowed, Blocks};
+use super::deflate::ascending;
+use super::divide::{copy_columns, join_level, narrowed};
 use super::split::{leaves, scale, tear, times_power, Scaled};
 use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::context::Context;
@@ -109,25 +110,22 @@ fn vectors_by<T: Scalar>(
     let (bounds, levels) = leaves(n, leaf.clamp(1, LEAF));
     let torn = tear::<T>(&scaled, &bounds);
     let there = Buffer::from_slice(ctx, &bounds)?;
-    let mut blocks = Blocks {
-        values: diagonalize(ctx, &torn, &scaled.e, &bounds, &there, q)?,
-        order: (0..n).collect(),
-    };
+    let mut values = diagonalize(ctx, &torn, &scaled.e, &bounds, &there, q)?;
     let mut work = (Buffer::of::<T>(ctx, 0)?, 0);
     for level in 0..levels {
         let stride = 1 << level;
         let off = &scaled.e;
-        join_level(ctx, &bounds, &there, stride, off, &mut blocks, q, &mut work)?;
+        join_level(ctx, &bounds, &there, stride, off, &mut values, q, &mut work)?;
     }
-    let sorted: Vec<f64> = blocks.order.iter().map(|&i| blocks.values[i]).collect();
-    if !blocks.order.is_sorted() {
+    let order = ascending(0, &values);
+    let sorted: Vec<f64> = order.iter().map(|&i| values[i]).collect();
+    if !order.is_sorted() {
         if work.1 < n * n {
             drop(work);
             work = (Buffer::of::<T>(ctx, n * n)?, n * n);
         }
         let entry = |(to, from): (usize, &usize)| [*from * q.ld() as usize, to * n, n];
-        let list: Vec<u64> = blocks
-            .order
+        let list: Vec<u64> = order
             .iter()
             .enumerate()
             .flat_map(entry)

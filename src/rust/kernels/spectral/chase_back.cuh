@@ -8,6 +8,8 @@
 //
 // A block of threads takes some columns of Z through all steps of a group. Half of a step's rows
 // are those of the next one.
+//
+// Loops over products are not unrolled: NVRTC then names registers differently from run to run.
 #pragma once
 #include "block_memory.cuh"
 #include "common.cuh"
@@ -122,7 +124,7 @@ struct Back {
     __device__ __forceinline__ void project(const T* v, int older) {
         T x[TILES][2] = {};
         const T* a = v + (8 * warp + g) * 2 * B + q;
-#pragma unroll 4
+#pragma unroll 1
         for (int k = 0; k < 2 * B; k += 4) {
             const T* z = m.z + (((k / B) ^ older) * B + k % B + q) * LD + g;
             const T av = a[k];
@@ -139,7 +141,7 @@ struct Back {
     __device__ __forceinline__ void subtract(const T* vt, int older) {
         T y[2][TILES][2] = {};
         const T* a = vt + (8 * warp + g) * B + q;
-#pragma unroll 4
+#pragma unroll 1
         for (int k = 0; k < B; k += 4) {
             const T* x = m.x + (k + q) * LD + g;
             const T upper = a[k], lower = a[k + B * B];

@@ -47,7 +47,7 @@ step() {
 }
 
 rust_tests() {
-  (cd src/rust && cargo test -j 2 --locked "$@")
+  (cd src/rust && cargo test -j 2 --locked --no-fail-fast "$@")
 }
 
 # All of them ran with CUDA and R. What is left out without these is left out of the library, and

@@ -16,7 +16,7 @@
 // column s of `vs`, and its tau to taus[s + k n]. The largest entry of A should be about one:
 // squares below UNDERFLOW count as zero.
 #include "block_memory.cuh"
-#include "global_flags.cuh"
+#include "tile_sync.cuh"
 
 namespace {
 
@@ -183,9 +183,9 @@ struct Chase {
                 __syncthreads();
                 if (t == 0) {
                     __threadfence();
-                    store_release(progress + s, r0 < n ? k : FINISHED);
+                    tile::store_release(progress + s, r0 < n ? k : FINISHED);
                     if (s > 0 && r0 < n)
-                        while (load_acquire(progress + s - 1) < k + 2) {}
+                        while (tile::load_acquire(progress + s - 1) < k + 2) {}
                 }
                 if (r0 >= n) break;
                 __syncthreads();

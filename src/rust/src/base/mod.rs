@@ -5,6 +5,7 @@
 //! [`reserve`] keeps R alive where memory is short.
 
 pub mod accounting;
+pub(crate) mod caches;
 pub(crate) mod chunks;
 pub(crate) mod columns;
 pub mod error;

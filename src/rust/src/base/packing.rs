@@ -10,7 +10,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, Par};
 
-use super::accounting;
+use super::{accounting, caches};
 use crate::base::accounting::Search;
 use crate::base::error::{Error, Result};
 use crate::base::reserve;
@@ -22,35 +22,10 @@ thread_local! {
 /// Bytes beyond the buffers, for the rounding of an allocator and small workspace.
 const SLACK: usize = 4 << 20;
 
-/// Size of the cache if the machine does not report it.
-const UNKNOWN: usize = 32 << 20;
-
 /// Bytes that a thread's first product allocates, or more.
 pub(crate) fn bytes() -> usize {
     static BYTES: OnceLock<usize> = OnceLock::new();
-    *BYTES.get_or_init(|| 2 * last_cache() + SLACK)
-}
-
-/// A bound of the last cache's bytes, as faer counts them: at least four times those of the cache
-/// before.
-fn last_cache() -> usize {
-    if cfg!(not(target_arch = "x86_64")) {
-        return UNKNOWN;
-    }
-    let known = [cache(2).map(|bytes| 4 * bytes), cache(3)];
-    known.into_iter().flatten().max().unwrap_or(UNKNOWN)
-}
-
-/// Bytes of the first processor's cache of this level, if Linux reports them.
-fn cache(level: usize) -> Option<usize> {
-    let path = format!("/sys/devices/system/cpu/cpu0/cache/index{level}/size");
-    let text = std::fs::read_to_string(path).ok()?;
-    let text = text.trim();
-    let (digits, unit) = match text.strip_suffix('M') {
-        Some(digits) => (digits, 1 << 20),
-        None => (text.strip_suffix('K').unwrap_or(text), 1 << 10),
-    };
-    digits.parse::<usize>().ok()?.checked_mul(unit)
+    *BYTES.get_or_init(|| 2 * caches::last() + SLACK)
 }
 
 /// Allocates this thread's memory; false if the system has too little.

@@ -20,6 +20,7 @@ use cudafactor::backend::cuda::CudaDevice;
 use cudafactor::base::matrix::{Trans, Uplo};
 
 use peers::cases::Bench;
+use peers::eigen::{eigen, singular};
 use peers::factors::{cholesky, cholesky_batched, triangular};
 use peers::library::Peers;
 use peers::lu::{cholesky_beside_lu, lu};
@@ -56,7 +57,10 @@ const fn entry(name: &'static str, sizes: &'static [usize]) -> Entry {
     Entry { name, sizes }
 }
 
-const ROUTINES: [Entry; 21] = [
+/// Orders of eigenvalues and singular values.
+const SPECTRAL: [usize; 5] = [1024, 2048, 4096, 8192, 16384];
+
+const ROUTINES: [Entry; 24] = [
     entry("gemm", &SIZES),
     entry("syrk", SIZES.split_at(1).1),
     entry("trsm", FEWER),
@@ -78,6 +82,9 @@ const ROUTINES: [Entry; 21] = [
     entry("sgeqrf_tall", &TALL_SIZES),
     entry("potrf_batched", &[64, 256]),
     entry("spotrf_batched", &[64, 256]),
+    entry("syevd", &SPECTRAL),
+    entry("syevd_values", &SPECTRAL),
+    entry("gesvdp", SPECTRAL.split_at(4).0),
 ];
 
 struct Options {
@@ -177,6 +184,9 @@ fn rows(bench: &Bench<'_>, routine: &str, n: usize, mut emit: impl FnMut(Outcome
         },
         "orgqr" => emit(orthogonal(bench, n)),
         "chol_lu" => emit(cholesky_beside_lu(bench, n)),
+        "syevd" => emit(eigen(bench, n, true)),
+        "syevd_values" => emit(eigen(bench, n, false)),
+        "gesvdp" => emit(singular(bench, n)),
         other => emit(Err(format!("no routine {other}").into())),
     }
 }
@@ -209,7 +219,10 @@ QR the factors of its reflectors. The peer's stay on the device
 for the peer's product; dsyrk writes one triangle
 - Cholesky of many matrices at once: ours also writes zeros below the diagonals
 - operations counted: n^3 / 3 for Cholesky, 2 n^3 / 3 for LU, 2 n^2 (m - n / 3) for QR of m x n, \
-4 n^3 / 3 for Q
+4 n^3 / 3 for Q, 14 n^3 / 3 for eigenvectors, 4 n^3 / 3 for eigenvalues, 28 n^3 / 3 for \
+singular vectors
+- eigenvalues and singular values: the difference is the largest one of values, over the largest \
+value; the stages of ours by the host's clock
 - LU: where pivots differ, rounding having chosen between two candidates, the difference is not \
 that of L and U but our residual, \
 ||(PA - LU) s|| / ||A s|| for a vector s of random signs. QR: the difference is that of R. Q: \

@@ -52,6 +52,11 @@ pub fn random<T: Scalar>(
     from_fn(dev, rows, cols, |i, j| uniform(seed, i, j))
 }
 
+/// Symmetric, with entries in [-1, 1).
+pub fn symmetric<T: Scalar>(dev: &CudaDevice, n: usize) -> Outcome<Matrix<'static, T>> {
+    from_fn(dev, n, n, |i, j| uniform(7, i.min(j), i.max(j)))
+}
+
 /// A matrix that is zero outside its diagonal.
 pub fn diagonal<T: Scalar>(dev: &CudaDevice, entries: &[T]) -> Outcome<Matrix<'static, T>> {
     let n = entries.len();

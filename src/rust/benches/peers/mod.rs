@@ -3,6 +3,7 @@
 pub mod blas;
 pub mod cases;
 pub mod data;
+pub mod eigen;
 pub mod factors;
 pub mod library;
 pub mod lu;
@@ -10,6 +11,7 @@ pub mod products;
 pub mod qr;
 pub mod report;
 pub mod solver;
+pub mod solver_x;
 pub mod timing;
 pub mod vectors;
 

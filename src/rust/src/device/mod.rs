@@ -3,7 +3,7 @@
 //! It has traits and the types in their signatures, nothing else. It imports `base`, `cost` and
 //! `tiles`. Start with [`memory`], then [`blas`] and [`lapack`]. [`dense`] is their sum with
 //! [`batched`], [`streamed`], [`update`] and [`covariance`]. [`async_copy`] is for tiles that
-//! travel during computations. [`spectral`] has eigenvalues, so far on the CPU alone.
+//! travel during computations. [`spectral`] has eigenvalues and singular values.
 
 pub mod async_copy;
 pub mod batched;

@@ -1,20 +1,23 @@
-//! Eigenvalues and singular values.
+//! Eigenvalues and singular values, under LAPACK's names.
+//!
+//! All entries that a routine reads are finite, and the largest magnitude is in `[1, 2)` or zero:
+//! the driver scales. No dimension is zero. Routines fail with
+//! [`Error::NotConverged`](crate::base::error::Error::NotConverged) if no method of theirs
+//! succeeds.
 
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::base::scalar::Scalar;
 use crate::device::memory::Memory;
 
-/// Eigenvalue and singular value decompositions, under LAPACK's names.
-///
-/// All entries that a routine reads are finite, and the largest magnitude is in `[1, 2)` or zero:
-/// the driver scales. No dimension is zero. Routines check what they return. They fail with
-/// [`Error::NotConverged`](crate::base::error::Error::NotConverged) if no method of theirs passes
-/// the check.
-pub trait Spectral<T: Scalar>: Memory<T> {
+/// Eigenvalues of symmetric matrices.
+pub trait SymmetricEigen<T: Scalar>: Memory<T> {
     /// Eigenvalues of a symmetric matrix in ascending order in `w`, and orthonormal eigenvectors in
     /// the columns of `z`. Only the lower triangle of `a` is read.
     fn syev(&self, a: &Self::Mat<'_>, w: &mut [T], z: Option<&mut Self::Mat<'_>>) -> Result<()>;
+}
 
+/// Eigenvalues of general matrices, by a routine that checks what it returns.
+pub trait GeneralEigen<T: Scalar>: Memory<T> {
     /// Eigenvalues of a square matrix in `re` and `im`, and right eigenvectors in `v`, which need
     /// not be normalized.
     ///
@@ -28,6 +31,13 @@ pub trait Spectral<T: Scalar>: Memory<T> {
         im: &mut [T],
         v: Option<&mut Self::Mat<'_>>,
     ) -> Result<()>;
+}
+
+/// Singular values. [`svd`](crate::algo::dense::svd::svd) finds them by polar decomposition on
+/// devices without a routine for them.
+pub trait SingularValues<T: Scalar>: SymmetricEigen<T> {
+    /// Whether [`SingularValues::gesvd`] exists. It checks what it returns.
+    const DIRECT: bool;
 
     /// Singular values in descending order in `d`, left singular vectors in the columns of `u` and
     /// right singular vectors in the columns of `v`.
@@ -40,5 +50,10 @@ pub trait Spectral<T: Scalar>: Memory<T> {
         d: &mut [T],
         u: Option<&mut Self::Mat<'_>>,
         v: Option<&mut Self::Mat<'_>>,
-    ) -> Result<()>;
+    ) -> Result<()> {
+        let _ = (a, d, u, v);
+        Err(Error::Internal {
+            what: "this device has no routine for singular values".to_owned(),
+        })
+    }
 }

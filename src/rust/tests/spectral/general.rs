@@ -6,8 +6,9 @@ use super::common::Host;
 use super::kinds::{down, unit};
 use super::{for_each_processor, orders, ALLOWED};
 use cudafactor::algo::dense::eigen;
+use cudafactor::base::error::Error;
 use cudafactor::base::scalar::Scalar;
-use cudafactor::device::spectral::Spectral;
+use cudafactor::device::spectral::GeneralEigen;
 use faer::Mat;
 
 for_each_processor!(
@@ -16,11 +17,12 @@ for_each_processor!(
     triangular_values_are_exact,
     defective_matrices_have_vectors,
     roots_of_unity,
+    what_is_not_finite_is_refused,
 );
 
 type Found<T> = (Vec<T>, Vec<T>, Host<T>);
 
-fn decompose<T: Scalar, D: Spectral<T>>(device: &D, a: &Host<T>) -> Found<T> {
+fn decompose<T: Scalar, D: GeneralEigen<T>>(device: &D, a: &Host<T>) -> Found<T> {
     let mut v = Host::from_fn(a.rows, a.rows, |_, _| f64::NAN);
     let (re, im) = eigen::general(device, a.view(), Some(v.view_mut())).unwrap();
     (re, im, v)
@@ -77,7 +79,7 @@ fn residual<T: Scalar>(a: &Host<T>, (re, im, v): &Found<T>) -> f64 {
     error.norm_l2() / (wide.norm_l2().max(f64::MIN_POSITIVE) * n as f64 * T::EPS)
 }
 
-fn residuals_are_small<T: Scalar, D: Spectral<T>>(device: &D) {
+fn residuals_are_small<T: Scalar, D: GeneralEigen<T>>(device: &D) {
     for n in orders() {
         for (name, a) in kinds::<T>(n) {
             let found = decompose(device, &a);
@@ -103,7 +105,7 @@ fn residuals_are_small<T: Scalar, D: Spectral<T>>(device: &D) {
     }
 }
 
-fn values_are_ordered_pairs<T: Scalar, D: Spectral<T>>(device: &D) {
+fn values_are_ordered_pairs<T: Scalar, D: GeneralEigen<T>>(device: &D) {
     for n in [1, 2, 33, 129] {
         for (name, a) in kinds::<T>(n) {
             let (re, im) = eigen::general(device, a.view(), None).unwrap();
@@ -121,7 +123,7 @@ fn values_are_ordered_pairs<T: Scalar, D: Spectral<T>>(device: &D) {
 }
 
 /// Also after rows and columns are exchanged.
-fn triangular_values_are_exact<T: Scalar, D: Spectral<T>>(device: &D) {
+fn triangular_values_are_exact<T: Scalar, D: GeneralEigen<T>>(device: &D) {
     let n = 40;
     let base = random::<f64>(n, n, 33);
     let place = |i: usize| (i * 17 + 5) % n;
@@ -138,7 +140,7 @@ fn triangular_values_are_exact<T: Scalar, D: Spectral<T>>(device: &D) {
 }
 
 /// A Jordan block has one vector.
-fn defective_matrices_have_vectors<T: Scalar, D: Spectral<T>>(device: &D) {
+fn defective_matrices_have_vectors<T: Scalar, D: GeneralEigen<T>>(device: &D) {
     for n in [2, 5, 40, 100] {
         let a = Host::<T>::from_fn(n, n, |i, j| match j.wrapping_sub(i) {
             0 => 0.5,
@@ -161,7 +163,7 @@ fn defective_matrices_have_vectors<T: Scalar, D: Spectral<T>>(device: &D) {
     }
 }
 
-fn roots_of_unity<T: Scalar, D: Spectral<T>>(device: &D) {
+fn roots_of_unity<T: Scalar, D: GeneralEigen<T>>(device: &D) {
     let n = 12;
     let a = Host::<T>::from_fn(n, n, |i, j| f64::from(i == (j + 1) % n));
     let (re, im) = eigen::general(device, a.view(), None).unwrap();
@@ -170,5 +172,13 @@ fn roots_of_unity<T: Scalar, D: Spectral<T>>(device: &D) {
         let turns = y.atan2(x) / std::f64::consts::TAU * n as f64;
         assert!((x.hypot(y) - 1.0).abs() < 50.0 * T::EPS);
         assert!((turns - turns.round()).abs() < 500.0 * T::EPS);
+    }
+}
+
+fn what_is_not_finite_is_refused<T: Scalar, D: GeneralEigen<T>>(device: &D) {
+    for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        let a = Host::<T>::from_fn(5, 5, |i, j| if (i, j) == (3, 2) { value } else { 1.0 });
+        let refused = eigen::general(device, a.view(), None);
+        assert!(matches!(refused, Err(Error::NonFinite)));
     }
 }

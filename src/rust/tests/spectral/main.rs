@@ -9,7 +9,7 @@ mod svd;
 mod symmetric;
 
 /// `for_each_processor!(body, ...)`: tests of the generic functions
-/// `body<T: Scalar, D: Spectral<T>>(&D)` on the devices with that contract.
+/// `body<T: Scalar, D: GeneralEigen<T>>(&D)` on the devices with that contract.
 macro_rules! for_each_processor {
     ($($body:ident),* $(,)?) => {$(
         mod $body {

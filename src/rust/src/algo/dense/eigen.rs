@@ -13,15 +13,16 @@ use faer::{MatMut, MatRef};
 use crate::algo::dense::scaling::{descale, Scaled};
 use crate::base::error::Result;
 use crate::base::scalar::{try_zeroed, Scalar};
-use crate::device::spectral::Spectral;
+use crate::device::spectral::{GeneralEigen, SymmetricEigen};
 
 /// Eigenvalues of a symmetric matrix in descending order, and their vectors in the columns of `z`.
 ///
 /// Only the lower triangle of `x` is read.
 ///
 /// # Errors
-/// [`Error::NonFinite`](crate::base::error::Error::NonFinite), and those of [`Spectral::syev`].
-pub fn symmetric<T: Scalar, D: Spectral<T>>(
+/// [`Error::NonFinite`](crate::base::error::Error::NonFinite), and those of
+/// [`SymmetricEigen::syev`].
+pub fn symmetric<T: Scalar, D: SymmetricEigen<T>>(
     dev: &D,
     x: MatRef<'_, T>,
     mut z: Option<MatMut<'_, T>>,
@@ -65,8 +66,8 @@ pub fn symmetric<T: Scalar, D: Spectral<T>>(
 /// of the vector of its first eigenvalue, whose imaginary part is positive.
 ///
 /// # Errors
-/// As [`symmetric`], and those of [`Spectral::geev`].
-pub fn general<T: Scalar, D: Spectral<T>>(
+/// As [`symmetric`], and those of [`GeneralEigen::geev`].
+pub fn general<T: Scalar, D: GeneralEigen<T>>(
     dev: &D,
     x: MatRef<'_, T>,
     v: Option<MatMut<'_, T>>,

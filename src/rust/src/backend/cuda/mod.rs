@@ -4,6 +4,7 @@
 //!   `transfer`: their way to and from it
 //! - `gemm`, `triangular`, `precision`, `panel`: what factorizations consist of; `cholesky`, `lu`,
 //!   `qr`: these
+//! - `spectral`: eigenvalues and eigenvectors of symmetric matrices
 //! - `elementwise`, `multigrid`: arithmetic by entries, and the steps of multigrid
 //! - `streamed`: factors and products from host to host, computed while blocks travel
 //! - `device`: the contracts; start there
@@ -19,7 +20,6 @@ mod multigrid;
 mod panel;
 mod precision;
 mod qr;
-#[cfg(test)]
 mod spectral;
 mod streamed;
 mod transfer;

@@ -5,9 +5,9 @@ use crate::backend::cpu::{spectral, CpuDevice};
 use crate::base::error::Result;
 use crate::base::packing;
 use crate::base::scalar::Scalar;
-use crate::device::spectral::Spectral;
+use crate::device::spectral::{GeneralEigen, SingularValues, SymmetricEigen};
 
-impl<T: Scalar> Spectral<T> for CpuDevice {
+impl<T: Scalar> SymmetricEigen<T> for CpuDevice {
     fn syev(&self, a: &CpuMat<'_, T>, w: &mut [T], z: Option<&mut CpuMat<'_, T>>) -> Result<()> {
         packing::ready()?;
         let a = a.view();
@@ -17,7 +17,9 @@ impl<T: Scalar> Spectral<T> for CpuDevice {
         require(fits, "the vectors have other dimensions than the matrix")?;
         spectral::symmetric::syev(a, w, z, self.threads)
     }
+}
 
+impl<T: Scalar> GeneralEigen<T> for CpuDevice {
     fn geev(
         &self,
         a: &CpuMat<'_, T>,
@@ -34,6 +36,10 @@ impl<T: Scalar> Spectral<T> for CpuDevice {
         require(fits, "the vectors have other dimensions than the matrix")?;
         spectral::general::geev(a, re, im, v, self.threads)
     }
+}
+
+impl<T: Scalar> SingularValues<T> for CpuDevice {
+    const DIRECT: bool = true;
 
     fn gesvd(
         &self,

@@ -11,7 +11,8 @@ use crate::base::error::{Error, Result};
 use crate::base::interrupt;
 use crate::base::scalar::Scalar;
 
-/// As [`Spectral::syev`](crate::device::spectral::Spectral::syev).
+/// As [`SymmetricEigen::syev`](crate::device::spectral::SymmetricEigen::syev); the result is
+/// checked.
 pub(crate) fn syev<T: Scalar>(
     a: MatRef<'_, T>,
     w: &mut [T],

@@ -3,13 +3,14 @@
 
 use std::ffi::c_void;
 use std::mem::size_of;
+use std::time::Instant;
 
 use cudarc::driver::sys;
 
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::guards::require;
 use crate::backend::cuda::matrix::views::Matrix;
-use crate::backend::cuda::CudaDevice;
+use crate::backend::cuda::{spectral, CudaDevice};
 use crate::base::error::Result;
 use crate::base::scalar::Scalar;
 
@@ -61,6 +62,24 @@ impl CudaDevice {
         let code = unsafe { sys::cuEventElapsedTime(&mut ms, start.event, end.event) };
         self.ctx.check(code, "cuEventElapsedTime")?;
         Ok((value, f64::from(ms)))
+    }
+
+    /// As `syev` with vectors; the milliseconds of each stage by the host's clock.
+    pub fn syev_stages<T: Scalar>(
+        &self,
+        a: &Matrix<'_, T>,
+        w: &mut [T],
+        z: &mut Matrix<'_, T>,
+    ) -> Result<Vec<(&'static str, f64)>> {
+        self.ctx.wait()?;
+        let (mut times, mut since) = (Vec::new(), Instant::now());
+        spectral::symmetric::decompose(self.ctx, a.view(), w, Some(z.view()), |stage| {
+            self.ctx.wait()?;
+            times.push((stage, since.elapsed().as_secs_f64() * 1e3));
+            since = Instant::now();
+            Ok(())
+        })?;
+        Ok(times)
     }
 }
 

@@ -12,6 +12,7 @@ mod interop;
 mod lapack;
 mod memory;
 mod peers;
+mod spectral;
 mod streamed;
 mod tiles;
 mod update;

@@ -72,6 +72,16 @@ impl Bandwidth {
     fn applying<T>(&self) -> usize {
         3 * self.columns * (SLAB + 4) * size_of::<T>()
     }
+
+    /// The most that a block of any of the kernels has.
+    pub(crate) fn shared<T>(&self) -> usize {
+        let all = [
+            self.chasing::<T>(),
+            self.packing::<T>(),
+            self.applying::<T>(),
+        ];
+        all.into_iter().max().unwrap_or(0)
+    }
 }
 
 /// A tridiagonal matrix, its diagonal and what is below it, and the reflectors of Q2.

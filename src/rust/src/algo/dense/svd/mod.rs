@@ -1,28 +1,47 @@
 //! Singular value decomposition, `X = U D V'`.
 //!
-//! Golub & Van Loan, 4th ed., section 8.6; LAPACK `gesdd`.
+//! Golub & Van Loan, 4th ed., section 8.6; LAPACK `gesdd`. [`by_polar`] is for devices that have
+//! no [`SingularValues::gesvd`].
 //!
 //! # Signs
 //! The component of largest magnitude in each column of V is positive: the first one, if several
 //! are equal to half of the digits. The same column of U follows. Without V, the rule holds for U,
 //! and it holds for columns of either that have no singular value.
 
+pub mod by_polar;
+mod polar;
+mod square;
+
 use faer::{MatMut, MatRef};
 
 use crate::algo::dense::eigen::{is_negative, negate};
 use crate::algo::dense::scaling::{descale, Scaled};
 use crate::base::error::Result;
+use crate::base::matrix::Part;
 use crate::base::scalar::{try_zeroed, Scalar};
-use crate::device::spectral::Spectral;
+use crate::device::elementwise::Elementwise;
+use crate::device::spectral::SingularValues;
 
 /// Singular values in descending order, and vectors in the columns of `u` and `v`.
 ///
 /// For an m by n matrix `u` has `min(m, n)` columns or m, and `v` `min(m, n)` or n.
 ///
 /// # Errors
-/// [`Error::NonFinite`](crate::base::error::Error::NonFinite), and those of [`Spectral::gesvd`].
-pub fn svd<T: Scalar, D: Spectral<T>>(
+/// [`Error::NonFinite`](crate::base::error::Error::NonFinite), and those of
+/// [`SingularValues::gesvd`].
+pub fn svd<T: Scalar, D: Elementwise<T> + SingularValues<T>>(
     dev: &D,
+    x: MatRef<'_, T>,
+    u: Option<MatMut<'_, T>>,
+    v: Option<MatMut<'_, T>>,
+) -> Result<Vec<T>> {
+    svd_by(dev, D::DIRECT, x, u, v)
+}
+
+/// As [`svd`], by the device's routine if `direct`, and else by polar decomposition.
+pub fn svd_by<T: Scalar, D: Elementwise<T> + SingularValues<T>>(
+    dev: &D,
+    direct: bool,
     x: MatRef<'_, T>,
     mut u: Option<MatMut<'_, T>>,
     mut v: Option<MatMut<'_, T>>,
@@ -32,12 +51,22 @@ pub fn svd<T: Scalar, D: Spectral<T>>(
     if size == 0 {
         return Ok(d);
     }
-    let scaled = Scaled::all(x)?;
+    // Polar decomposition is for matrices with at least as many rows as columns.
+    let turned = !direct && x.nrows() < x.ncols();
+    let scaled = Scaled::all(if turned { x.transpose() } else { x })?;
     {
-        let a = dev.load(scaled.view())?;
         let mut left = u.as_mut().map(|u| dev.output(u.as_mut())).transpose()?;
         let mut right = v.as_mut().map(|v| dev.output(v.as_mut())).transpose()?;
-        dev.gesvd(&a, &mut d, left.as_mut(), right.as_mut())?;
+        if direct {
+            let a = dev.load(scaled.view())?;
+            dev.gesvd(&a, &mut d, left.as_mut(), right.as_mut())?;
+        } else {
+            let a = dev.load_temporary(scaled.view(), Part::All)?;
+            d = match turned {
+                true => by_polar::tall(dev, a, right.as_mut(), left.as_mut())?,
+                false => by_polar::tall(dev, a, left.as_mut(), right.as_mut())?,
+            };
+        }
         for side in [left, right].into_iter().flatten() {
             dev.store(side)?;
         }

@@ -1,0 +1,120 @@
+//! Symmetric eigenvalues beside cuSOLVER's `Xsyevd`, and singular values beside `Xgesvdp`.
+
+use cudafactor::algo::dense::svd::by_polar;
+use cudafactor::backend::cuda::CudaDevice;
+use cudafactor::backend::cuda::Matrix;
+use cudafactor::base::matrix::Part;
+use cudafactor::device::memory::Memory;
+use cudafactor::device::spectral::SymmetricEigen;
+
+use super::cases::{agreed, contenders, cube, Bench};
+use super::data::{random, symmetric};
+use super::report::Row;
+use super::solver_x::{Decomposition, Verb};
+use super::timing::{in_turn, once};
+use super::Outcome;
+
+/// The largest difference of values that both sides have in one order, relative to the largest.
+fn apart(ours: &[f64], peer: &[f64]) -> f64 {
+    let size = peer.iter().fold(0.0_f64, |size, x| size.max(x.abs()));
+    let each = ours.iter().zip(peer).map(|(x, y)| (x - y).abs());
+    each.fold(0.0, f64::max) / size
+}
+
+/// The stages of ours in milliseconds.
+fn stages(dev: &CudaDevice, a: &Matrix<'_, f64>) -> Outcome<String> {
+    let n = dev.shape(a).0;
+    let (mut w, mut z) = (vec![0.0; n], dev.zeros(n, n)?);
+    let times = dev.syev_stages(a, &mut w, &mut z)?;
+    let text = times.iter().map(|(name, ms)| format!("{name} {ms:.2}"));
+    Ok(text.collect::<Vec<_>>().join(", "))
+}
+
+/// Eigenvalues of a random symmetric matrix, with vectors or without.
+pub fn eigen(bench: &Bench<'_>, n: usize, vectors: bool) -> Outcome<Row> {
+    let Bench { dev, peers, .. } = *bench;
+    let a = symmetric::<f64>(dev, n)?;
+    let mut peer_a = dev.zeros(n, n)?;
+    let verb = if vectors { Verb::Vectors } else { Verb::Values };
+    let theirs = Decomposition::new(peers, dev, verb, &a)?;
+    let mut w = vec![0.0; n];
+    let mut z = dev.zeros(if vectors { n } else { 0 }, if vectors { n } else { 0 })?;
+    dev.syev(&a, &mut w, vectors.then_some(&mut z))?;
+    dev.copy(&a, &mut peer_a)?;
+    theirs.run(&peer_a)?;
+    let difference = agreed::<f64>(n, 8.0, apart(&w, &theirs.values(dev)?))?;
+    let also = if vectors {
+        Some((stages(dev, &a)?, None))
+    } else {
+        None
+    };
+    let mut ours = || {
+        once(dev, 1, || {
+            Ok(dev.syev(&a, &mut w, vectors.then_some(&mut z))?)
+        })
+    };
+    let mut peer = || {
+        dev.copy(&a, &mut peer_a)?;
+        once(dev, 1, || theirs.run(&peer_a))
+    };
+    let (ours, peer, _) = contenders(in_turn(&mut [&mut ours, &mut peer], bench.repeats)?)?;
+    let flops = if vectors { 14.0 } else { 4.0 } / 3.0 * cube(n);
+    Ok(Row {
+        ours: format!("eigen, {}", if vectors { "vectors" } else { "values" }),
+        peer: verb.name().to_string(),
+        m: n,
+        n,
+        ours_times: ours,
+        peer_times: peer,
+        ours_flops: flops,
+        peer_flops: flops,
+        share: None,
+        also,
+        difference,
+    })
+}
+
+/// Singular values and vectors of a random square matrix.
+pub fn singular(bench: &Bench<'_>, n: usize) -> Outcome<Row> {
+    let Bench { dev, peers, .. } = *bench;
+    let a = random::<f64>(dev, (n, n), 5)?;
+    let mut peer_a = dev.zeros(n, n)?;
+    let theirs = Decomposition::new(peers, dev, Verb::Singular, &a)?;
+    let (mut u, mut v) = (dev.zeros(n, n)?, dev.zeros(n, n)?);
+    let d = by_polar::tall(
+        dev,
+        dev.duplicate(&a, Part::All)?,
+        Some(&mut u),
+        Some(&mut v),
+    )?;
+    dev.copy(&a, &mut peer_a)?;
+    theirs.run(&peer_a)?;
+    let difference = agreed::<f64>(n, 8.0, apart(&d, &theirs.values(dev)?))?;
+    let mut ours = || {
+        let given = dev.duplicate(&a, Part::All)?;
+        once(dev, 1, || {
+            let again = dev.duplicate(&given, Part::All)?;
+            by_polar::tall(dev, again, Some(&mut u), Some(&mut v))?;
+            Ok(())
+        })
+    };
+    let mut peer = || {
+        dev.copy(&a, &mut peer_a)?;
+        once(dev, 1, || theirs.run(&peer_a))
+    };
+    let (ours, peer, _) = contenders(in_turn(&mut [&mut ours, &mut peer], bench.repeats)?)?;
+    let flops = 28.0 / 3.0 * cube(n);
+    Ok(Row {
+        ours: "svd, vectors".to_string(),
+        peer: Verb::Singular.name().to_string(),
+        m: n,
+        n,
+        ours_times: ours,
+        peer_times: peer,
+        ours_flops: flops,
+        peer_flops: flops,
+        share: None,
+        also: None,
+        difference,
+    })
+}

@@ -1,0 +1,72 @@
+//! Symmetric eigenvalues and eigenvectors: the stages one after the other.
+//!
+//! Device memory for order n: the matrix's copy, the reflectors of the second stage, and for
+//! vectors the workspace of divide and conquer; each has `n n` numbers.
+
+use super::band;
+use super::chase::{chase, Bandwidth, NARROW, WIDE};
+use super::tridiagonal;
+use crate::backend::cuda::driver::context::Context;
+use crate::backend::cuda::driver::kernels::Family;
+use crate::backend::cuda::gemm::gemm_syrk::mirror;
+use crate::backend::cuda::matrix::views::{copy, Matrix, View};
+use crate::base::error::{Error, Result};
+use crate::base::scalar::Scalar;
+
+/// From this order on a wide band is faster: products with its columns have twice the rate, and
+/// the chase takes longer.
+const WIDE_FROM: usize = 6144;
+
+/// The band that suits the order and the GPU.
+///
+/// # Errors
+/// [`Error::DeviceUnavailable`] if the GPU has no kernels for the second stage.
+fn bandwidth<T: Scalar>(ctx: &'static Context, n: usize) -> Result<Bandwidth> {
+    let fits = |by: &Bandwidth| by.shared::<T>() <= ctx.properties.shared;
+    if !ctx.properties.cooperative || !ctx.has(Family::Chase) || !fits(&NARROW) {
+        return Err(Error::DeviceUnavailable {
+            reason: "eigenvalues need a GPU of compute capability 7.0 or newer".to_string(),
+        });
+    }
+    Ok(if n >= WIDE_FROM && fits(&WIDE) {
+        WIDE
+    } else {
+        NARROW
+    })
+}
+
+/// Eigenvalues of the symmetric `a` in ascending order in `w`, and eigenvectors in the columns of
+/// `z`. Only the lower triangle of `a` is read; its largest entry should be about one. `ended` is
+/// told the name of each stage when all of it is queued.
+pub(crate) fn decompose<T: Scalar>(
+    ctx: &'static Context,
+    a: View<T>,
+    w: &mut [T],
+    z: Option<View<T>>,
+    mut ended: impl FnMut(&'static str) -> Result<()>,
+) -> Result<()> {
+    let n = w.len();
+    let by = bandwidth::<T>(ctx, n)?;
+    let whole = Matrix::new(ctx, n, n)?;
+    copy(ctx, a, whole.view())?;
+    mirror(ctx, whole.view())?;
+    let taus = band::reduce(ctx, whole.view(), by.columns)?;
+    ended("dense to band")?;
+    let chased = chase(ctx, whole.view(), by)?;
+    ended("band to tridiagonal")?;
+    let below = &chased.below[..n - 1];
+    let values = match z {
+        None => tridiagonal::values(ctx, &chased.diagonal, below)?,
+        Some(z) => {
+            let values = tridiagonal::vectors(ctx, &chased.diagonal, below, z)?;
+            ended("tridiagonal")?;
+            chased.back(ctx, z)?;
+            ended("back to the band")?;
+            band::back(ctx, whole.view(), by.columns, &taus, z)?;
+            values
+        }
+    };
+    ended("the rest")?;
+    w.copy_from_slice(&values);
+    Ok(())
+}

@@ -7,10 +7,9 @@
 //!
 //! Nakatsukasa & Higham, SIAM J. Sci. Comput. 35 (2013).
 
-use super::polar::{orthogonal_factor, times, Bounds};
-use super::square::Square;
+use super::polar::{orthogonal_factor, times};
 use crate::base::error::{Error, Result};
-use crate::base::matrix::Trans;
+use crate::base::matrix::{Block, Part, Trans};
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::device::elementwise::{Elementwise, Index, Scaling};
 use crate::device::spectral::SymmetricEigen;
@@ -24,30 +23,18 @@ pub fn tall<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>>(
     v: Option<&mut D::Mat<'_>>,
 ) -> Result<Vec<T>> {
     let (_, n) = dev.shape(&x);
-    let mut square = Square::new(dev, x)?;
-    let bounds = Bounds::of(dev, &square.matrix)?;
-    if bounds.is_ill_conditioned::<T>() {
-        square = square.grade(dev)?;
-    }
-    let polar = orthogonal_factor(dev, &square.matrix, bounds)?;
+    let (square, reflectors) = triangle_if_tall(dev, x)?;
+    let polar = orthogonal_factor(dev, &square)?;
     let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
     let mut h = dev.blank(n, n)?;
-    dev.gemm(
-        one,
-        Trans::Yes,
-        &polar,
-        Trans::No,
-        &square.matrix,
-        zero,
-        &mut h,
-    )?;
+    dev.gemm(one, Trans::Yes, &polar, Trans::No, &square, zero, &mut h)?;
     let mut w = try_zeroed(n)?;
     if u.is_none() && v.is_none() {
         dev.syev(&h, &mut w, None)?;
         drop(h);
         let mut d: Vec<T> = w.into_iter().map(magnitude).collect();
         d.sort_by(|x, y| y.to_f64().total_cmp(&x.to_f64()));
-        return is_right_sum(dev, &square.matrix, &d).map(|()| d);
+        return is_right_sum(dev, &square, &d).map(|()| d);
     }
     let mut vectors = dev.blank(n, n)?;
     dev.syev(&h, &mut w, Some(&mut vectors))?;
@@ -83,16 +70,42 @@ pub fn tall<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>>(
     drop(polar);
     dev.scale_columns(&product, &signs, Scaling::Replace, &mut left)?;
     if !is_orthonormal(dev, &left)? {
-        (left, d) = left_by_qr(dev, &square.matrix, &right, product)?;
+        (left, d) = left_by_qr(dev, &square, &right, product)?;
     }
-    is_right(dev, &square.matrix, &d, &left, &right)?;
+    is_right(dev, &square, &d, &left, &right)?;
+    let whole = Block::leading(n, n);
     if let Some(v) = v {
-        square.restore_right(dev, right, v)?;
+        dev.copy_block(&right, whole, v, (0, 0))?;
     }
-    if let Some(u) = u {
-        square.restore_left(dev, left, u)?;
+    let Some(u) = u else { return Ok(d) };
+    if let Some((reflectors, tau)) = reflectors {
+        dev.set_identity(u)?;
+        dev.copy_block(&left, whole, u, (0, 0))?;
+        dev.ormqr(Trans::No, &reflectors, &tau, u)?;
+    } else {
+        dev.copy_block(&left, whole, u, (0, 0))?;
     }
     Ok(d)
+}
+
+/// The reflectors of a QR factorization and their factors.
+type Reflectors<M, T> = (M, Vec<T>);
+
+/// R of the QR factorization of a matrix with more rows than columns, and its reflectors; a square
+/// matrix as given.
+fn triangle_if_tall<T: Scalar, D: Elementwise<T>>(
+    dev: &D,
+    mut x: D::Mat<'static>,
+) -> Result<(D::Mat<'static>, Option<Reflectors<D::Mat<'static>, T>>)> {
+    let (m, n) = dev.shape(&x);
+    if m == n {
+        return Ok((x, None));
+    }
+    let tau = dev.geqrf(&mut x)?;
+    let mut r = dev.blank(n, n)?;
+    dev.copy_block(&x, Block::leading(n, n), &mut r, (0, 0))?;
+    dev.keep_part(Part::Upper, &mut r)?;
+    Ok((r, Some((x, tau))))
 }
 
 /// Left vectors and values of a singular matrix: `A V = Q R`, where R is diagonal to rounding

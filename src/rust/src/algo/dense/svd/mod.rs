@@ -10,7 +10,6 @@
 
 pub mod by_polar;
 mod polar;
-mod square;
 
 use faer::{MatMut, MatRef};
 

@@ -10,8 +10,10 @@
 //! X <- b/c X + (a - b/c) X (I + c X'X)^-1
 //! ```
 //!
-//! The inverse is taken by Cholesky where c is small, and else by QR of `(sqrt(c) X; I)`, whose
-//! error does not grow with c. At most six steps suffice in double precision.
+//! The inverse is taken by Cholesky, whose error grows with c. The papers use QR where c is large,
+//! and at most six steps. Here c stays below 400, and a matrix of condition 1e5 takes six steps, a
+//! singular one twelve. A step by Cholesky takes 3.3 n^3 operations, one by QR 8.7 n^3. Also, QR
+//! without pivots spoils some singular matrices, such as Hilbert's, and this does not.
 
 use faer::{MatMut, MatRef};
 
@@ -23,10 +25,11 @@ use crate::base::scalar::{try_zeroed, Scalar};
 use crate::device::elementwise::{Elementwise, Operand, Scaling};
 use crate::device::functions::Zip;
 
-/// Cholesky's error grows with the weight c; above this QR replaces it.
-const LARGEST_FOR_CHOLESKY: f64 = 100.0;
+/// A step brings singular values in `[LOW, 1]` closest to one, or those in a smaller interval; then
+/// c is at most 400. It multiplies smaller ones with up to 39.
+const LOW: f64 = 0.0165;
 
-/// Steps, at most: more than six mean a bound that was too high.
+/// Steps, at most: more than twelve mean a bound that was too high.
 const STEPS: usize = 30;
 
 /// Steps of the power method for the largest singular value.
@@ -60,33 +63,6 @@ impl Weights {
     }
 }
 
-/// What the iteration starts from.
-#[derive(Clone, Copy)]
-pub(crate) struct Bounds {
-    /// The largest singular value, from above but for a few percent.
-    size: f64,
-    /// The smallest singular value relative to the largest, from below but for a small factor; 0
-    /// for a matrix that is exactly singular.
-    low: f64,
-}
-
-impl Bounds {
-    pub(crate) fn of<T: Scalar, D: Elementwise<T>>(dev: &D, x: &D::Mat<'_>) -> Result<Self> {
-        let size = norm2(dev, x)?;
-        let low = if size > 0.0 {
-            smallest(dev, x)? / size
-        } else {
-            0.0
-        };
-        Ok(Bounds { size, low })
-    }
-
-    /// Whether errors of unpivoted QR may matter, which grow with the condition of leading columns.
-    pub(crate) fn is_ill_conditioned<T: Scalar>(&self) -> bool {
-        self.low < T::EPS.sqrt()
-    }
-}
-
 /// U of the polar decomposition of a square matrix. A singular `x` gives a U that is not
 /// orthogonal, but `U'x` is the H of the decomposition also then.
 ///
@@ -95,30 +71,26 @@ impl Bounds {
 pub(crate) fn orthogonal_factor<T: Scalar, D: Elementwise<T>>(
     dev: &D,
     x: &D::Mat<'_>,
-    bounds: Bounds,
 ) -> Result<D::Mat<'static>> {
     let (n, _) = dev.shape(x);
+    let size = norm2(dev, x)?;
     let mut now = dev.duplicate(x, Part::All)?;
     let mut next = dev.blank(n, n)?;
-    if bounds.size == 0.0 {
+    if size == 0.0 {
         return Ok(now);
     }
-    dev.scale_columns(x, &vec![1.0 / bounds.size; n], Scaling::Replace, &mut now)?;
+    dev.scale_columns(x, &vec![1.0 / size; n], Scaling::Replace, &mut now)?;
     // Smaller singular values count as rounding. They need not come to one.
     let least = T::EPS * n as f64;
-    let has_smaller = bounds.low < least;
-    let mut low = bounds.low.clamp(least, 1.0);
+    let estimate = smallest(dev, &now)?;
+    let has_smaller = estimate < least;
+    let mut low = estimate.clamp(least, 1.0);
     let small = (5.0 * T::EPS).cbrt();
     for _ in 0..STEPS {
         interrupt::poll()?;
-        let weights = Weights::best(low);
+        let weights = Weights::best(low.max(LOW));
         // next = X (I + c X'X)^-1
-        let scratch = if weights.c > LARGEST_FOR_CHOLESKY {
-            by_qr(dev, &now, weights.c, &mut next)?
-        } else {
-            by_cholesky(dev, &now, weights.c, &mut next)?
-        };
-        let mut sum = scratch;
+        let mut sum = inverse_product(dev, &now, weights.c, &mut next)?;
         let ratio = weights.b / weights.c;
         dev.scale_columns(&now, &vec![ratio; n], Scaling::Replace, &mut sum)?;
         dev.scale_columns(&next, &vec![weights.a - ratio; n], Scaling::Add, &mut sum)?;
@@ -138,7 +110,7 @@ pub(crate) fn orthogonal_factor<T: Scalar, D: Elementwise<T>>(
 }
 
 /// `out <- X (I + c X'X)^-1`; returns a matrix of X's dimensions without meaning.
-fn by_cholesky<T: Scalar, D: Elementwise<T>>(
+fn inverse_product<T: Scalar, D: Elementwise<T>>(
     dev: &D,
     x: &D::Mat<'_>,
     c: f64,
@@ -168,40 +140,11 @@ fn by_cholesky<T: Scalar, D: Elementwise<T>>(
     Ok(gram)
 }
 
-/// As [`by_cholesky`], from `(sqrt(c) X; I) = (Q1; Q2) R`: the product is `Q1 Q2' / sqrt(c)`.
-fn by_qr<T: Scalar, D: Elementwise<T>>(
-    dev: &D,
-    x: &D::Mat<'_>,
-    c: f64,
-    out: &mut D::Mat<'static>,
-) -> Result<D::Mat<'static>> {
-    let (n, _) = dev.shape(x);
-    let (whole, root) = (Block::leading(n, n), c.sqrt());
-    let zero = T::from_f64(0.0);
-    let mut part = dev.blank(n, n)?;
-    let mut stacked = dev.blank(2 * n, n)?;
-    dev.scale_columns(x, &vec![root; n], Scaling::Replace, &mut part)?;
-    dev.copy_block(&part, whole, &mut stacked, (0, 0))?;
-    dev.set_identity(&mut part)?;
-    dev.copy_block(&part, whole, &mut stacked, (n, 0))?;
-    let tau = dev.geqrf(&mut stacked)?;
-    let mut q = dev.blank(2 * n, n)?;
-    dev.orgqr(&stacked, &tau, &mut q)?;
-    drop(stacked);
-    dev.copy_block(&q, whole, &mut part, (0, 0))?;
-    let mut second = dev.blank(n, n)?;
-    dev.copy_block(&q, Block { row: n, ..whole }, &mut second, (0, 0))?;
-    drop(q);
-    let alpha = T::from_f64(1.0 / root);
-    dev.gemm(alpha, Trans::No, &part, Trans::Yes, &second, zero, out)?;
-    Ok(part)
-}
-
 fn norm(columns: &[f64]) -> f64 {
     columns.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 
-/// An estimate of the largest singular value, as of [`Bounds`].
+/// An estimate of the largest singular value, from above but for a few percent.
 fn norm2<T: Scalar, D: Elementwise<T>>(dev: &D, x: &D::Mat<'_>) -> Result<f64> {
     let (n, _) = dev.shape(x);
     let frobenius = norm(&dev.column_norms(x)?);
@@ -229,7 +172,8 @@ fn norm2<T: Scalar, D: Elementwise<T>>(dev: &D, x: &D::Mat<'_>) -> Result<f64> {
     Ok((1.2 * largest).max(least).min(frobenius))
 }
 
-/// An estimate of the smallest singular value, as of [`Bounds`].
+/// An estimate of the smallest singular value, from below but for a small factor; 0 for a matrix
+/// that is exactly singular.
 fn smallest<T: Scalar, D: Elementwise<T>>(dev: &D, x: &D::Mat<'_>) -> Result<f64> {
     let (n, _) = dev.shape(x);
     let norm = dev.norm1(x)?;
@@ -267,17 +211,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn six_steps_bring_every_value_to_one() {
-        for least in [1.0_f64, 0.9, 0.1, 1e-3, 1e-8, 1e-16] {
+    fn every_value_comes_to_one() {
+        for (least, allowed) in [(1.0_f64, 1), (0.9, 3), (1e-2, 4), (1e-5, 6), (1e-15, 12)] {
             let (mut low, mut steps) = (least, 0);
             let mut others: Vec<f64> = (0..50).map(|k| least.powf(f64::from(k) / 49.0)).collect();
             while 1.0 - low > 1e-15 {
-                let weights = Weights::best(low);
+                let weights = Weights::best(low.max(LOW));
+                assert!(weights.c < 400.0, "{least}: {}", weights.c);
                 low = weights.image(low).min(1.0);
                 others.iter_mut().for_each(|s| *s = weights.image(*s));
                 steps += 1;
             }
-            assert!(steps <= 6, "{least}: {steps}");
+            assert!(steps <= allowed, "{least}: {steps}");
             assert!(others.iter().all(|s| (s - 1.0).abs() < 1e-14), "{least}");
         }
     }

@@ -46,7 +46,7 @@
 #'
 #' Golub, G. H. and Van Loan, C. F. (2013) *Matrix Computations*, 4th edition, section 8.6. Johns
 #' Hopkins.
-#' @seealso [gpu_eigen()], [gpu_qr()]
+#' @seealso [gpu_eigen()], [gpu_qr()], [gpu_prcomp()], [gpu_ginv()]
 #' @examples
 #' x <- matrix(c(3, 1, 2, 5, 4, 6, 8, 7), 4)
 #' s <- gpu_svd(x)

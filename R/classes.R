@@ -20,8 +20,8 @@
 #' numbers, for example for [stats::optim()].
 #'
 #' The functions of this package (`gpu_chol()` and so on) accept a `gpu_matrix`. They compute on its
-#' device, whatever `device` and `precision` say, and return a `gpu_matrix`. Only [gpu_lm_fit()]
-#' copies it back first and returns an ordinary fit.
+#' device, whatever `device` and `precision` say, and return a `gpu_matrix`. [gpu_lm_fit()],
+#' [gpu_eigen()], [gpu_svd()] and [gpu_prcomp()] copy it back first and return ordinary data.
 #'
 #' Without a GPU the same class uses host memory and gives the same answers. [gpu_matrix_base] lists
 #' the functions of base R that work on it.

@@ -18,6 +18,7 @@
 #' | `solve()`, `determinant()` | [gpu_solve()], [gpu_determinant()] |
 #' | `Matrix::lu()` | [gpu_lu()] |
 #' | `eigen()`, `svd()`, `norm()` on the CPU | [gpu_eigen()], [gpu_svd()], [gpu_norm()] |
+#' | `prcomp()`, `MASS::ginv()` on the CPU | [gpu_prcomp()], [gpu_ginv()] |
 #' | `backsolve()`, `forwardsolve()` | [gpu_backsolve()], [gpu_forwardsolve()] |
 #' | `chol()` of a matrix too large for one GPU | [chol_gpus()], [gpu_chol()] |
 #' | `chol()` of a matrix on disk | [chol_file()] of a [tile_matrix()] |
@@ -35,10 +36,10 @@
 #' device in files. Attaching the package does not open the GPU driver.
 #'
 #' @section Names:
-#' A name that begins with `gpu_` is a twin of a function of base R or stats, such as [gpu_chol()]
-#' for `chol()`, or a whole model computed on the device. It also marks functions about the device
-#' itself, such as [gpu_info()]. Other names state a method, such as [pcg()], or the object that is
-#' made, such as [tile_matrix()].
+#' A name that begins with `gpu_` is a twin of a function of a package that comes with R, such as
+#' [gpu_chol()] for `chol()`, or a whole model computed on the device. It also marks functions about
+#' the device itself, such as [gpu_info()]. Other names state a method, such as [pcg()], or the
+#' object that is made, such as [tile_matrix()].
 #'
 #' @section Tours:
 #' `vignette("getting-started", "cudafactor")` is the place to start.

@@ -66,7 +66,12 @@ gpu_eigen <- function(x, symmetric, only.values = FALSE,
     dots$EISPACK <- NULL
     if (length(dots) > 1L) check_dots(dots, call)
   }
-  where <- how_on_cpu("eigenvalues", device, precision, call)
+  where <- how_on_cpu(x, "eigenvalues", device, precision, call)
+  eigen_of(x, symmetric, only.values, where, call)
+}
+
+# `symmetric` may be missing, as in eigen().
+eigen_of <- function(x, symmetric, only.values, where, call) {
   x <- as_spectral_operand(x, "base::eigen()", call)
   n <- nrow(x)
   if (!n || n != ncol(x)) {
@@ -125,8 +130,12 @@ eigen_shape_text <- function(dim) {
   )
 }
 
-# The settings of a computation that no GPU does yet. `what` is its subject in the error.
-how_on_cpu <- function(what, device, precision, call) {
+# The settings of a computation that no GPU does yet. `what` is its subject in the error. For a
+# gpu_matrix `device` and `precision` do not count, as elsewhere.
+how_on_cpu <- function(x, what, device, precision, call) {
+  if (is_resident(x)) {
+    return(how_there(call))
+  }
   where <- how(device, precision, call)
   if (where[[1L]] >= 0) {
     reason <- sprintf("%s are computed on the CPU only, not on a GPU", what)

@@ -23,10 +23,12 @@
 #' `as.array()`, `as.table()`, `as.data.frame()`, `apply()`, `scale()`, `outer()`, `kronecker()`,
 #' `summary()`, `format()`, `c()` with a `gpu_matrix` as first argument, `rep()`, `rev()`, `sort()`,
 #' `order()`, `unique()`, `duplicated()`, `na.omit()`, `cumsum()`, `diff()`, `rowsum()`, `cut()`,
-#' `median()`, `quantile()`, `ifelse()`, `isSymmetric()`, `kappa()`, `svd()`, `eigen()`, `dist()`,
-#' `prcomp()`, `subset()`, `lapply()` and related functions, `data.frame()`, `image()`, `persp()`,
-#' `boxplot()`,
+#' `median()`, `quantile()`, `ifelse()`, `isSymmetric()`, `dist()`, `princomp()`, `cmdscale()`,
+#' `subset()`, `lapply()` and related functions, `data.frame()`, `image()`, `persp()`, `boxplot()`,
 #' `hist()`, `plot()`.
+#'
+#' @section Computed by this package on the host:
+#' `eigen()`, `svd()`, `La.svd()`, `kappa()`, `prcomp()`: see [gpu_matrix_spectral].
 #'
 #' @section Functions that need as.matrix():
 #' * `x` in a model formula, as in `lm(y ~ x)`; `write.csv()`, `cat()`, `formatC()`, `match()`,
@@ -51,12 +53,12 @@
 #'
 #' @section Ordinary data:
 #' Attaching this package, or importing all of it, makes S4 generics of `backsolve()`, `chol2inv()`,
-#' `crossprod()` and `tcrossprod()` (before R 4.4), `diag()`, `diag<-`, `forwardsolve()`, `norm()`,
-#' `rcond()`, `rowSums()` and related functions, `solve()`, and `qr.coef()` and related functions.
-#' For ordinary data they are base R's functions, with the same errors and calls, and an error in an
-#' argument keeps its class. There are three differences:
-#' * an error that `chol2inv()` or `rcond()` themselves find, or that is found in data with a class,
-#'   names another call;
+#' `crossprod()` and `tcrossprod()` (before R 4.4), `diag()`, `diag<-`, `eigen()`, `forwardsolve()`,
+#' `La.svd()`, `norm()`, `rcond()`, `rowSums()` and related functions, `solve()`, `svd()`, and
+#' `qr.coef()` and related functions. For ordinary data they are base R's functions, with the same
+#' errors and calls, and an error in an argument keeps its class. There are three differences:
+#' * an error that `chol2inv()`, `rcond()` or `svd()` themselves find, or that is found in data with
+#'   a class, names another call;
 #' * `as.qr()`, which always stops in base R, evaluates its argument first;
 #' * methods that others set on these generics for data without a class are ignored.
 #'

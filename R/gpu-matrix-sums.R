@@ -4,7 +4,8 @@
 #'
 #' `sum()`, `min()`, `max()`, `range()`, `mean()`, `rowSums()`, `colSums()`, `rowMeans()`,
 #' `colMeans()`, `norm()` and `anyNA()` of a [gpu_matrix] are computed on its device. `prod()`,
-#' `any()`, `all()` and the spectral norm copy the matrix to the host.
+#' `any()`, `all()` and the spectral norm copy the matrix to the host, where [gpu_norm()] computes
+#' that norm.
 #'
 #' @section Accuracy:
 #' Sums are computed in double precision for both precisions. Their order depends only on the
@@ -155,7 +156,7 @@ norm_resident <- function(x, type, call) {
     O = , o = , "1" = largest(fold_resident("magnitudes", x, call, "columns")),
     I = , i = largest(fold_resident("magnitudes", x, call, "rows")),
     F = , f = , E = , e = euclidean_norm(x, call),
-    "2" = norm(as.matrix(x), "2"),
+    "2" = spectral_norm(x, how_there(call), call),
     abort_argument("type",
       base_text("argument type[1]='%s' must be one of 'M','1','O','I','F' or 'E'", type[[1L]]),
       call)

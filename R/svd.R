@@ -46,7 +46,7 @@
 #'
 #' Golub, G. H. and Van Loan, C. F. (2013) *Matrix Computations*, 4th edition, section 8.6. Johns
 #' Hopkins.
-#' @seealso [gpu_eigen()], [gpu_qr()]
+#' @seealso [gpu_eigen()], [gpu_qr()], [gpu_prcomp()], [gpu_ginv()]
 #' @examples
 #' x <- matrix(c(3, 1, 2, 5, 4, 6, 8, 7), 4)
 #' s <- gpu_svd(x)
@@ -62,13 +62,26 @@ gpu_svd <- function(x, nu = min(n, p), nv = min(n, p),
   if (...length()) {
     check_dots(substitute(list(...)), call)
   }
-  where <- how_on_cpu("singular values", device, precision, call)
-  x <- as_finite(as_spectral_operand(x, "base::svd()", call), where, call)
+  where <- how_on_cpu(x, "singular values", device, precision, call)
+  x <- as_svd_operand(x, "base::svd()", where, call)
+  # Here, because the defaults of nu and nv name them.
   n <- nrow(x)
   p <- ncol(x)
-  if (!n || !p) {
+  svd_of(x, nu, nv, where, call)
+}
+
+# The matrix as doubles without dimnames. `alternative` is for complex matrices.
+as_svd_operand <- function(x, alternative, where, call) {
+  x <- as_finite(as_spectral_operand(x, alternative, call), where, call)
+  if (!length(x)) {
     abort_dimension(base_text("a dimension is zero", domain = "R-base"), call)
   }
+  x
+}
+
+svd_of <- function(x, nu, nv, where, call) {
+  n <- nrow(x)
+  p <- ncol(x)
   ucols <- svd_columns(nu, "nu", n, min(n, p), call)
   vcols <- svd_columns(nv, "nv", p, min(n, p), call)
   u <- .External(alloc_matrix, n, ucols$computed)
@@ -113,7 +126,10 @@ gpu_norm <- function(x, type = c("O", "I", "F", "M", "2"),
   if (!identical("2", type)) {
     return(as_base(norm(x, type), abort_type_of_norm, call))
   }
-  where <- how_on_cpu("singular values", device, precision, call)
+  spectral_norm(x, how_on_cpu(x, "singular values", device, precision, call), call)
+}
+
+spectral_norm <- function(x, where, call) {
   x <- as_spectral_operand(x, "base::norm()", call)
   if (!length(x)) {
     # An error in some versions of R.
@@ -122,8 +138,5 @@ gpu_norm <- function(x, type = c("O", "I", "F", "M", "2"),
   if (anyNA(x)) {
     return(NA_real_)
   }
-  x <- as_finite(x, where, call)
-  none <- .External(alloc_matrix, nrow(x), 0L)
-  right <- .External(alloc_matrix, ncol(x), 0L)
-  unwrap(native_svd(x, dim(x), none, 0L, right, 0L, where), call)$values[[1L]]
+  svd_of(as_finite(x, where, call), 0L, 0L, where, call)$d[[1L]]
 }

@@ -58,6 +58,8 @@ cases <- list(
   gpu_eigen = c(definite, "gpu_eigen(p, device = \"auto\")"),
   gpu_svd = c(dense, "gpu_svd(x, device = \"auto\")"),
   gpu_norm = c(dense, "gpu_norm(x, \"2\", device = \"auto\")"),
+  gpu_prcomp = c(dense, "gpu_prcomp(x, device = \"auto\")"),
+  gpu_ginv = c(dense, "gpu_ginv(x, device = \"auto\")"),
   gpu_lm_fit = c(dense, "gpu_lm_fit(x[, 1:100], b)"),
   chol_update = c(factor, "chol_update(r, x[, 1:16])"),
   chol_drop = c(factor, "chol_drop(r, 7)"),

@@ -117,6 +117,8 @@ cases <- list(
   gpu_eigen_symmetric = case(gpu_eigen(x, TRUE), x = square(500L)),
   gpu_svd = case(gpu_svd(x), x = square(500L)),
   gpu_norm = case(gpu_norm(x, "2"), x = square(500L)),
+  gpu_prcomp = case(gpu_prcomp(x), x = square(500L)),
+  gpu_ginv = case(gpu_ginv(x), x = square(500L)),
   lu_expand = case(lu_expand(f), f = gpu_lu(square(), device = "cpu")),
   gpu_solve = case(gpu_solve(x, x), x = square()),
   gpu_backsolve = case(gpu_backsolve(r, x), r = factor_of(), x = square()),

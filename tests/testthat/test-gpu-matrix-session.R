@@ -16,7 +16,8 @@ chain <- c(
   "answers <- c(close(g %*% x, x %*% x), close(x %*% g, x %*% x), close(chol(g), chol(x)),",
   "  close(solve(g), solve(x)),",
   "  close(solve(g, 1:3), solve(x, 1:3)), close(solve(qr(g), 1:3), solve(x, 1:3)),",
-  "  close(det(g), det(x)),",
+  "  close(det(g), det(x)), close(svd(g)$d, svd(x)$d), close(eigen(g)$values, eigen(x)$values),",
+  "  close(kappa(g), kappa(x)), close(abs(prcomp(g)$rotation), abs(prcomp(x)$rotation)),",
   "  close(determinant(g), determinant(x)),",
   "  close(cudafactor::gpu_crossprod(g), base::crossprod(x)),",
   "  close(cudafactor::gpu_qr.Q(qr(g)), qr.Q(qr(x))), identical(dim(g), dim(x)), nrow(g) == 3L,",
@@ -49,7 +50,7 @@ plain_data <- c(
   "mine <- function()",
   "  stop(structure(class = c('mine', 'error', 'condition'), list(message = 'm', call = NULL)))",
   "generics <- c('as.qr', 'backsolve', 'chol2inv', 'colMeans', 'colSums', 'crossprod', 'diag',",
-  "  'diag<-', 'forwardsolve', 'norm', 'qr.Q', 'qr.R', 'qr.X',",
+  "  'diag<-', 'eigen', 'forwardsolve', 'La.svd', 'norm', 'qr.Q', 'qr.R', 'qr.X', 'svd',",
   "  'qr.coef', 'qr.fitted', 'qr.qty', 'qr.qy', 'qr.resid', 'qr.solve', 'rcond', 'rowMeans',",
   "  'rowSums', 'solve', 'tcrossprod')",
   "# From R 4.5 on the first class of a missing argument's error tells whether R had compiled",
@@ -75,7 +76,9 @@ plain_data <- c(
   "  backsolve(diag(2)), forwardsolve(diag(2), 1:3), forwardsolve(), qr.coef(1, 2),",
   "  qr.coef(qr(diag(2)), 1:3), qr.Q(1), qr.R(1), qr.X(1), qr.qy(1, 2),",
   "  qr.qty(1, 2), qr.fitted(1, 2), qr.resid(1, 2), qr.solve(diag(2), 1:3),",
-  "  qr.solve(matrix(1, 2, 2)), as.qr(), rowSums(diag(2), dims = 3), cor('a'), var('a'))",
+  "  qr.solve(matrix(1, 2, 2)), as.qr(), rowSums(diag(2), dims = 3), cor('a'), var('a'),",
+  "  eigen('a'), eigen(matrix(1, 2, 3)), eigen(), eigen(diag(2), only.values = NA),",
+  "  La.svd('a'), La.svd(), La.svd(matrix(0, 0, 1)), La.svd(diag(2), tol = 1))",
   "look <- function()",
   "  suppressWarnings(c(lapply(setNames(nm = generics), failures), lapply(wrong, outcome)))",
   "base <- look()"
@@ -99,9 +102,11 @@ compare_plain_data <- c(
   "for (k in seq_along(base))",
   "  if (!identical(ours[[k]], base[[k]])) cat(names(base)[[k]],",
   "    if (k > length(generics)) deparse(wrong[[k - length(generics)]]), '\\n')",
-  "# Of these two the call is another, and no class.",
+  "# Of these the call is another, and no class.",
   "stopifnot(identical(outcome(quote(rcond('a')))[c(1, 3)],",
   "  outcome(quote(base::rcond('a')))[c(1, 3)]))",
+  "for (x in list('a', NA, matrix(0, 0, 2))) stopifnot(identical(",
+  "  outcome(bquote(svd(.(x))))[c(1, 3)], outcome(bquote(base::svd(.(x))))[c(1, 3)]))",
   "cat('end')"
 )
 

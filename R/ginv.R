@@ -1,0 +1,78 @@
+#' Pseudo-inverse
+#'
+#' `gpu_ginv(x)` is the Moore-Penrose inverse \eqn{x^+}{x+} of a real matrix, as `MASS::ginv(x)`
+#' gives it. \eqn{x^+ b}{x+ b} is the least squares solution of smallest norm of \eqn{x z = b},
+#' whatever the rank of \eqn{x}.
+#'
+#' With \eqn{x = U D V^T}{x = U D V'} the result is \eqn{V D^+ U^T}{V D+ U'}. Singular values of at
+#' most `tol` times the largest count as zero. A matrix of zeros gives zeros.
+#'
+#' @return A matrix with the dimensions of `t(x)`, without dimnames. It is a `gpu_matrix` on the
+#' device of `x`, and in its precision, if `x` is one.
+#'
+#' @section Errors:
+#' - `cudafactor_error_non_finite`: `x` has NA, NaN or Inf.
+#' - `cudafactor_error_dimension`: a dimension of `x` is zero, or `x` is an array of more than two
+#'   dimensions.
+#' - `cudafactor_error_type`: `x` is complex, or is not a matrix of numbers.
+#' - `cudafactor_error_argument`: `tol` is not a number.
+#' - `cudafactor_error_device_unavailable`: `device` names a GPU. The message names the remedy.
+#' - `cudafactor_error_not_converged`: see [gpu_svd()].
+#'
+#' @section Accuracy: The result is the pseudo-inverse of a matrix near `x`, see [gpu_svd()]. Its
+#' relative error grows with the largest singular value divided by the smallest one that counts. To
+#' solve one system of full rank, [gpu_solve()] or [gpu_lm_fit()] is faster and more accurate.
+#'
+#' @inheritSection gpu_eigen Device
+#'
+#' @param x A numeric or logical \eqn{n \times p}{n x p} matrix, a vector (one column), an object
+#'   that `as.matrix()` turns into a matrix, or a [gpu_matrix].
+#' @param tol Singular values of at most `tol` times the largest count as zero.
+#' @param ... Must be empty.
+#' @inheritParams gpu_eigen
+#' @references Golub, G. H. and Van Loan, C. F. (2013) *Matrix Computations*, 4th edition, section
+#' 5.5. Johns Hopkins.
+#' @seealso [gpu_svd()], [gpu_solve()], [gpu_lm_fit()]
+#' @examples
+#' x <- cbind(1, c(1, 2, 3, 4), c(2, 4, 6, 8))
+#' y <- gpu_ginv(x)
+#' all.equal(x %*% y %*% x, x)
+#' y %*% c(2, 1, 4, 3)
+#' @export
+gpu_ginv <- function(x, tol = sqrt(.Machine$double.eps),
+                     device = getOption("cudafactor.device", "auto"), precision = "double", ...) {
+  call <- sys.call()
+  if (...length()) {
+    check_dots(substitute(list(...)), call)
+  }
+  if (missing(x)) {
+    abort_missing("x", call)
+  }
+  resident <- is_resident(x)
+  where <- how_on_cpu(x, "singular values", device, precision, call)
+  if (length(dim(x)) > 2L) {
+    abort_dimension(sprintf(
+      paste(
+        "'x' must be a matrix or a vector, not an array of %d dimensions:",
+        "use one matrix of it, as in gpu_ginv(x[, , 1])"
+      ),
+      length(dim(x))
+    ), call)
+  }
+  tol <- as_number(tol, "tol", call)
+  a <- as_spectral_operand(x, "MASS::ginv()", call)
+  if (!(is.numeric(a) || is.logical(a))) {
+    abort_type(sprintf("'x' must be a numeric matrix, not of type \"%s\"", typeof(a)), call)
+  }
+  a <- as_svd_operand(a, "MASS::ginv()", where, call)
+  k <- min(dim(a))
+  found <- svd_of(a, k, k, where, call)
+  kept <- which(found$d > max(tol * found$d[[1L]], 0))
+  v <- found$v[, kept, drop = FALSE]
+  u <- found$u[, kept, drop = FALSE] * rep(1 / found$d[kept], each = nrow(a))
+  if (resident) {
+    product_resident(upload_beside(v, dim(v), NULL, x, call), u, "tcrossprod", call)
+  } else {
+    multiply(v, dim(v), u, dim(u), "tcrossprod", device, precision, call)
+  }
+}

@@ -1,0 +1,141 @@
+#' Principal components
+#'
+#' `gpu_prcomp(x)` returns what [stats::prcomp()] returns, from the singular values and right
+#' singular vectors of the centred matrix. The methods of class `"prcomp"` work on it: `print()`,
+#' `summary()`, `predict()`, `plot()`, `biplot()`. `prcomp(x)` of a [gpu_matrix] is the same
+#' computation.
+#'
+#' The CPU computes the singular values so far, those of a tall matrix after a QR factorization. The
+#' scores are a product, which may run on a GPU.
+#'
+#' @section Signs: The sign of a component is arbitrary, and base R's depends on its LAPACK. Here
+#' the loading of largest magnitude in each column of `rotation` is positive: the first one, if
+#' several agree to half of their digits. A component without variance is any unit vector that is
+#' orthogonal to the others.
+#'
+#' @return An object of class `"prcomp"`, a list of ordinary R data:
+#' \describe{
+#'   \item{`sdev`}{standard deviations of all `min(n, p)` components, also if fewer are kept.}
+#'   \item{`rotation`}{matrix with the loadings of the components that are kept in its columns
+#'     `PC1`, `PC2` and so on.}
+#'   \item{`center`,`scale`}{what the columns were centred with and divided by, or `FALSE`.}
+#'   \item{`x`}{matrix of scores with the rows of `x`, if `retx` is `TRUE`.}
+#' }
+#'
+#' @section Errors:
+#' - `cudafactor_error_non_finite`: `x` has NA, NaN or Inf.
+#' - `cudafactor_error_dimension`: a dimension of `x` is zero.
+#' - `cudafactor_error_type`: `x` is complex, a formula, or not a matrix of numbers.
+#' - `cudafactor_error_argument`: `scale.` is `TRUE` and a column is constant, or `center`,
+#'   `scale.`, `tol`, `rank.` or `retx` has an invalid value.
+#' - `cudafactor_error_device_unavailable`: `device` names a GPU. The message names the remedy.
+#' - `cudafactor_error_not_converged`: see [gpu_svd()].
+#'
+#' Arguments that nothing uses give the warning `cudafactor_warning_argument`.
+#'
+#' @inheritSection gpu_svd Accuracy
+#'
+#' @inheritSection gpu_eigen Device
+#'
+#' @param x A numeric or logical matrix with observations in its rows, a data frame of numbers, an
+#'   object that `as.matrix()` turns into a matrix, or a [gpu_matrix]. Instead of a formula give
+#'   `model.matrix(formula, data)`, with `+ 0` in the formula.
+#' @param retx Return the scores? `TRUE` by default.
+#' @param center `TRUE` (the default) subtracts the mean of each column, `FALSE` nothing. A vector
+#'   has one number per column.
+#' @param scale. `TRUE` divides each column by its standard deviation, `FALSE` (the default) by
+#'   nothing. A vector has one number per column. As in [base::scale()], squares of 1e155 overflow
+#'   and those of 1e-163 vanish.
+#' @param tol Components with a standard deviation of at most `tol` times the first are left out.
+#'   `NULL` (the default) keeps all.
+#' @param rank. The largest number of components to keep. `NULL` (the default) keeps all.
+#' @param ... Ignored with a warning, as by [stats::prcomp()].
+#' @inheritParams gpu_eigen
+#' @references Jolliffe, I. T. (2002) *Principal Component Analysis*, 2nd edition. Springer.
+#' @seealso [gpu_svd()], [stats::prcomp()]
+#' @examples
+#' f <- gpu_prcomp(USArrests, scale. = TRUE)
+#' f
+#' summary(f)
+#' predict(f, USArrests[1:2, ])
+#' @export
+gpu_prcomp <- function(x, retx = TRUE, center = TRUE, scale. = FALSE, tol = NULL, rank. = NULL,
+                       device = getOption("cudafactor.device", "auto"), precision = "double",
+                       ...) {
+  call <- sys.call()
+  if (missing(x)) {
+    abort_missing("x", call)
+  }
+  if (inherits(x, "formula")) {
+    abort_type(paste(
+      "'x' must be a matrix or a data frame, not a formula:",
+      "use model.matrix(formula, data), or stats::prcomp()"
+    ), call)
+  }
+  check_ignored(call, ...)
+  where <- how_on_cpu(x, "singular values", device, precision, call)
+  prcomp_of(x, retx, center, scale., tol, rank., device, precision, where, call)
+}
+
+#' @rawNamespace S3method(stats::prcomp, gpu_matrix)
+prcomp.gpu_matrix <- function(x, retx = TRUE, center = TRUE, scale. = FALSE, tol = NULL,
+                              rank. = NULL, ...) {
+  call <- group_call(sys.call(), "prcomp")
+  check_ignored(call, ...)
+  prcomp_of(x, retx, center, scale., tol, rank., "auto", "double", how_there(call), call)
+}
+
+# Base R's warning about arguments that are ignored, without its first line, which names the call.
+check_ignored <- function(call, ...) {
+  withCallingHandlers(chkDots(..., which.call = 0L), warning = function(w) {
+    warn("argument", sub("^[^\n]*\n *", "", conditionMessage(w)), call)
+    invokeRestart("muffleWarning")
+  })
+}
+
+# `where` are the settings of the decomposition, `device` and `precision` those of the scores.
+prcomp_of <- function(x, retx, center, scale., tol, rank., device, precision, where, call) {
+  if (is_resident(x)) {
+    device <- x@device
+    precision <- "double"
+  }
+  invalid <- function(argument) function(message, call) abort_argument(argument, message, call)
+  x <- as_spectral_operand(x, "stats::prcomp()", call)
+  numbers <- is.numeric(x) || is.logical(x)
+  x <- as_base(scale(x, center, FALSE), if (numbers) invalid("center") else abort_type, call)
+  x <- as_base(scale(x, FALSE, scale.), if (numbers) invalid("scale.") else abort_type, call)
+  # A matrix that scale() made before keeps its attributes, as in base R.
+  centre <- attr(x, "scaled:center")
+  spread <- attr(x, "scaled:scale")
+  if (as_condition(any(spread == 0), "scale.", call)) {
+    text <- "cannot rescale a constant/zero column to unit variance"
+    abort_argument("scale.", base_text(text, domain = "R-stats"), call)
+  }
+  k <- min(dim(x))
+  if (!is.null(rank.)) {
+    as_base(
+      stopifnot(length(rank.) == 1, is.finite(rank.), as.integer(rank.) > 0), invalid("rank."), call
+    )
+    k <- min(as.integer(rank.), k)
+  }
+  found <- svd_of(as_svd_operand(x, "stats::prcomp()", where, call), 0L, k, where, call)
+  sdev <- found$d / sqrt(max(1, nrow(x) - 1))
+  rotation <- found$v
+  if (!is.null(tol)) {
+    kept <- as_base(sum(sdev > sdev[[1L]] * tol), invalid("tol"), call)
+    if (as_condition(kept < k, "tol", call)) {
+      rotation <- rotation[, seq_len(k <- kept), drop = FALSE]
+    }
+  }
+  names <- list(colnames(x), paste0("PC", seq_len(k)))
+  rotation <- as_base(`dimnames<-`(rotation, names), invalid("tol"), call)
+  out <- list(
+    sdev = sdev, rotation = rotation, center = centre %||% FALSE, scale = spread %||% FALSE
+  )
+  if (as_condition(retx, "retx", call)) {
+    x <- as_double(x, call)
+    out$x <- multiply(x, dim(x), rotation, dim(rotation), "matmult", device, precision, call)
+  }
+  class(out) <- "prcomp"
+  out
+}

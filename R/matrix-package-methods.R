@@ -89,10 +89,12 @@ set_products <- function(noted) {
 }
 
 # From Matrix 1.6 on its methods for any right-hand side are nearer than ours for any matrix.
+# While this package is loaded, its own table of methods does not have Matrix's yet.
 set_solutions <- function(noted) {
-  known <- findMethodSignatures("solve")
+  solve <- getExportedValue("Matrix", "solve")
+  known <- findMethodSignatures(solve)
   for (class in classes_of(known[known[, 2L] == "ANY", 1L, drop = FALSE])) {
-    setMethod("solve", signature(class, "gpu_matrix"), function(a, b, ...) {
+    setMethod(solve, signature(class, "gpu_matrix"), function(a, b, ...) {
       solve_beside(a, b, ..., call = sys.call())
     }, where = noted)
   }

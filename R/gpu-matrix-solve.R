@@ -193,8 +193,8 @@ setMethod("solve", signature("ANY", "gpu_matrix"), function(a, b, ...) {
 solve_beside <- function(a, b, ..., call) {
   if (inherits(a, c("gpu_lu", "gpu_qr_factor", "tile_matrix", "gpu_factor"))) {
     base::solve(a, b, ...)
-  } else if (inherits(a, "qr")) {
-    base::solve(a, as.matrix(b), ...)
+  } else if (inherits(a, c("qr", "MatrixFactorization"))) {
+    solve(a, as.matrix(b), ...)
   } else {
     solve_resident(a, b, list(...)$tol, call)
   }

@@ -55,8 +55,8 @@ test_that("with Matrix", {
     "               Matrix(crossprod(x)), forceSymmetric(Matrix(x)), Diagonal(3)))",
     "  stopifnot(is(solve(d, g), 'gpu_matrix'),",
     "    isTRUE(base::all.equal(as.matrix(solve(d, g)), base::solve(as.matrix(d), x))))",
-    "for (f in list(lu(m), Cholesky(m), lu(Matrix(x, sparse = FALSE))))",
-    "  stopifnot(isTRUE(base::all.equal(as.matrix(solve(f, g)), base::solve(x, x))))",
+    "for (f in list(Cholesky(m), qr(m)))",
+    "  stopifnot(isTRUE(base::all.equal(as.matrix(solve(f, g)), diag(3))))",
     "check(Matrix(x, sparse = FALSE))"
   )
   expect_quiet_and_right("Matrix", "Matrix(x, sparse = TRUE)", more)

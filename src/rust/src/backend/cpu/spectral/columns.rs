@@ -39,11 +39,30 @@ vectorized! {
 }
 
 vectorized! {
+    /// `x'y`
+    pub(super) fn inner<'a, T>(x: &'a [T], y: &'a [T]) -> T {
+        dot(x, y)
+    }
+}
+
+vectorized! {
     /// `y += x`
     pub(super) fn add<'a, T>(y: &'a mut [T], x: &'a [T]) {
         let x = &x[..y.len()];
         for i in 0..y.len() {
             y[i] += x[i];
+        }
+    }
+}
+
+vectorized! {
+    /// `z = scale z + a v + b w`
+    pub(super) fn finish_product<'a, T>(
+        z: &'a mut [T], scale: T, a: T, v: &'a [T], b: T, w: &'a [T],
+    ) {
+        let (v, w) = (&v[..z.len()], &w[..z.len()]);
+        for i in 0..z.len() {
+            z[i] = v[i].fused(a, w[i].fused(b, scale * z[i]));
         }
     }
 }

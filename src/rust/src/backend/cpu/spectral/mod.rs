@@ -1,5 +1,5 @@
-//! Eigenvalues and singular values, guarded: those of symmetric matrices alone by
-//! routines of this folder, others by faer.
+//! Eigenvalues and singular values, guarded: alone by routines of this folder, with vectors by
+//! faer.
 //!
 //! faer 0.24 can fail to converge, and near the ends of the range of numbers some of its routines
 //! return wrong results as right ones. So each result is checked in `probe`, by a few products with
@@ -10,6 +10,11 @@
 
 mod balance;
 mod basis;
+mod bidiagonal;
+mod bidiagonal_pass;
+#[cfg(test)]
+mod bidiagonal_tests;
+mod bidiagonal_values;
 mod columns;
 pub(super) mod general;
 mod hqr;

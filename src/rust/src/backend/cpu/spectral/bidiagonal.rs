@@ -24,7 +24,7 @@ use crate::base::scalar::{try_zeroed, Scalar};
 use crate::base::threads::{join, share};
 
 /// Steps between two checks for interrupts.
-const BATCH: usize = 32;
+const BATCH: usize = 8;
 
 /// Entries of the trailing matrix from which a pass has two, four or eight parts, each with a sum
 /// of products.

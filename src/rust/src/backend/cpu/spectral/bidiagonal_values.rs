@@ -9,7 +9,7 @@ use crate::base::interrupt;
 use crate::base::scalar::{room, try_zeroed};
 use crate::base::simd::on_widest;
 
-/// Sweeps per value. Three suffice on average.
+/// Sweeps per value. Four suffice on average.
 const SWEEPS: usize = 30;
 
 /// Overwrites the diagonal `d` by the values in descending order, and destroys the off-diagonal
@@ -158,7 +158,7 @@ impl Iteration {
                     #[inline(always)]
                     || sweep(&q[..n], &e[..n - 1], s, next_q, next_e),
                 );
-                if swept.least >= 0.0 {
+                if swept.least >= 0.0 && swept.last >= 0.0 {
                     break swept;
                 }
                 if s == 0.0 {

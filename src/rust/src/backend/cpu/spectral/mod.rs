@@ -1,10 +1,12 @@
-//! Eigenvalues and singular values, guarded: alone by routines of this folder, with vectors by
-//! faer.
+//! Eigenvalues and singular values, guarded.
+//!
+//! Vectors and general matrices are faer's. Values alone come from reductions of this folder
+//! (`tridiagonal`, `bidiagonal`), which read and write the matrix once a step.
 //!
 //! faer 0.24 can fail to converge, and near the ends of the range of numbers some of its routines
 //! return wrong results as right ones. So each result is checked in `probe`, by a few products with
-//! vectors. What fails the check is computed again: by faer's QR iteration instead of divide and
-//! conquer, then by routines of this folder, in double precision (`jacobi`, `hqr`).
+//! vectors. What fails the check is computed again: by faer, by its QR iteration instead of divide
+//! and conquer, then by routines of this folder, in double precision (`jacobi`, `hqr`).
 //!
 //! It imports `base`, `vector` and the views of `matrix`. Start with [`symmetric`].
 

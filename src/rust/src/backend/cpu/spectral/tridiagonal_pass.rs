@@ -1,7 +1,7 @@
 //! Products of a symmetric matrix with a vector which update the lower triangle in the same pass.
 //!
 //! Diagonal blocks of the size of a cache line hold both triangles, so that all loops run over
-//! whole vectors. Rows and columns outside the active part are harmless: the vectors are zero there.
+//! whole vectors. Entries outside the active part do no harm, since the vectors are zero there.
 
 use faer::traits::{ComplexField, SimdArch, SimdCtx};
 use pulp::bytemuck::{cast_slice, cast_slice_mut};

@@ -1,21 +1,36 @@
-//! Eigenvalues and singular values by faer, guarded.
+//! Eigenvalues and singular values, guarded.
+//!
+//! Vectors and general matrices are faer's. Values alone come from reductions of this folder
+//! (`tridiagonal`, `bidiagonal`), which read and write the matrix once a step.
 //!
 //! faer 0.24 can fail to converge, and near the ends of the range of numbers some of its routines
 //! return wrong results as right ones. So each result is checked in `probe`, by a few products with
-//! vectors. What fails the check is computed again: by faer's QR iteration instead of divide and
-//! conquer, then by routines of this folder, in double precision (`jacobi`, `hqr`).
+//! vectors. What fails the check is computed again: by faer, by its QR iteration instead of divide
+//! and conquer, then by routines of this folder, in double precision (`jacobi`, `hqr`).
 //!
-//! It imports `base` and the views of `matrix`. Start with [`symmetric`].
+//! It imports `base`, `vector` and the views of `matrix`. Start with [`symmetric`].
 
 mod balance;
 mod basis;
+mod bidiagonal;
+mod bidiagonal_pass;
+#[cfg(test)]
+mod bidiagonal_tests;
+mod bidiagonal_values;
+mod columns;
 pub(super) mod general;
 mod hqr;
 mod jacobi;
+mod lines;
 mod probe;
 mod square;
 pub(super) mod svd;
 pub(super) mod symmetric;
+mod tridiagonal;
+mod tridiagonal_pass;
+#[cfg(test)]
+mod tridiagonal_tests;
+mod tridiagonal_values;
 mod vectors;
 
 use faer::dyn_stack::{MemBuffer, StackReq};

@@ -1,40 +1,126 @@
 //! Singular values and vectors.
 
 use faer::dyn_stack::MemStack;
+use faer::linalg::qr::no_pivoting::factor::{
+    qr_in_place, qr_in_place_scratch, recommended_block_size, QrParams,
+};
 use faer::linalg::svd::{svd, svd_scratch, ComputeSvdVectors, SvdParams};
 use faer::{Auto, MatMut, MatRef, Spec};
 
-use super::{basis, jacobi, narrow_to, narrow_values, parallelism, probe, widened, workspace};
+use super::{
+    basis, bidiagonal, bidiagonal_values, jacobi, narrow_to, narrow_values, parallelism, probe,
+    widened, workspace,
+};
 use crate::base::error::{Error, Result};
 use crate::base::interrupt;
-use crate::base::scalar::Scalar;
+use crate::base::scalar::{try_zeroed, widened as wide_values, Scalar};
+
+/// One way to the values and vectors. False if it gives up.
+type Attempt<'a, T> =
+    dyn Fn(&mut [T], Option<MatMut<'_, T>>, Option<MatMut<'_, T>>) -> Result<bool> + 'a;
 
 /// As [`Spectral::gesvd`](crate::device::spectral::Spectral::gesvd).
 pub(crate) fn gesvd<T: Scalar>(
     a: MatRef<'_, T>,
     d: &mut [T],
-    mut u: Option<MatMut<'_, T>>,
-    mut v: Option<MatMut<'_, T>>,
+    u: Option<MatMut<'_, T>>,
+    v: Option<MatMut<'_, T>>,
     threads: usize,
 ) -> Result<()> {
     let params = <SvdParams as Auto<T>>::auto();
-    // The second attempt never divides.
-    for threshold in [params.recursion_threshold, usize::MAX] {
+    let by_faer = |threshold: usize| {
+        move |d: &mut [T], u: Option<MatMut<'_, T>>, v: Option<MatMut<'_, T>>| {
+            let params = SvdParams {
+                recursion_threshold: threshold,
+                ..params
+            };
+            by_faer(a, d, u, v, threads, params)
+        }
+    };
+    // The last but one never divides.
+    first_right(
+        &[
+            &|d, u, v| Ok(u.is_none() && v.is_none() && by_reduction(a, d, threads)?),
+            &by_faer(params.recursion_threshold),
+            &by_faer(usize::MAX),
+            &|d, u, v| by_jacobi(a, d, u, v),
+        ],
+        a,
+        d,
+        u,
+        v,
+    )
+}
+
+/// The first answer that passes the check.
+fn first_right<T: Scalar>(
+    attempts: &[&Attempt<'_, T>],
+    a: MatRef<'_, T>,
+    d: &mut [T],
+    mut u: Option<MatMut<'_, T>>,
+    mut v: Option<MatMut<'_, T>>,
+) -> Result<()> {
+    for attempt in attempts {
         interrupt::poll()?;
-        let params = SvdParams {
-            recursion_threshold: threshold,
-            ..params
-        };
-        let (to_u, to_v) = (reborrow(&mut u), reborrow(&mut v));
-        if by_faer(a, d, to_u, to_v, threads, params)? && is_right(a, d, view(&u), view(&v))? {
+        if attempt(d, reborrow(&mut u), reborrow(&mut v))? && is_right(a, d, view(&u), view(&v))? {
             return Ok(());
         }
     }
-    by_jacobi(a, d, reborrow(&mut u), reborrow(&mut v))?;
-    match is_right(a, d, view(&u), view(&v))? {
-        true => Ok(()),
-        false => Err(Error::NotConverged { routine: "dgesdd" }),
+    Err(Error::NotConverged { routine: "dgesdd" })
+}
+
+/// From this ratio of rows to columns on, a QR decomposition first costs less than reflections of
+/// all rows.
+const TALL: f64 = 1.6;
+
+/// Values alone, by a bidiagonal matrix. False if its iteration does not converge.
+pub(super) fn by_reduction<T: Scalar>(
+    a: MatRef<'_, T>,
+    d: &mut [T],
+    threads: usize,
+) -> Result<bool> {
+    let a = match a.nrows() < a.ncols() {
+        true => a.transpose(),
+        false => a,
+    };
+    let (m, n) = a.shape();
+    let (diagonal, off) = if m as f64 >= TALL * n as f64 {
+        let r = triangle(a, threads)?;
+        bidiagonal::reduce(MatRef::from_column_major_slice(&r, n, n), threads)?
+    } else {
+        bidiagonal::reduce(a, threads)?
+    };
+    let (mut wide, mut off) = (wide_values(&diagonal)?, wide_values(&off)?);
+    let converged = bidiagonal_values::values(&mut wide, &mut off)?;
+    narrow_values(&wide, d);
+    Ok(converged)
+}
+
+/// The triangular factor of the QR decomposition of a tall matrix, with zeros below.
+fn triangle<T: Scalar>(a: MatRef<'_, T>, threads: usize) -> Result<Vec<T>> {
+    let (m, n) = a.shape();
+    let mut memory = try_zeroed(m * n)?;
+    let mut qr = MatMut::from_column_major_slice_mut(&mut memory, m, n);
+    qr.copy_from(a);
+    let block = recommended_block_size::<T>(m, n);
+    let mut coefficients = try_zeroed(block * n)?;
+    let (par, params) = (
+        parallelism(n, threads),
+        Spec::new(<QrParams as Auto<T>>::auto()),
+    );
+    let mut scratch = workspace(qr_in_place_scratch::<T>(m, n, block, par, params))?;
+    qr_in_place(
+        qr.as_mut(),
+        MatMut::from_column_major_slice_mut(&mut coefficients, block, n),
+        par,
+        MemStack::new(&mut scratch),
+        params,
+    );
+    let mut r = try_zeroed(n * n)?;
+    for (j, column) in r.chunks_exact_mut(n).enumerate() {
+        column[..=j].copy_from_slice(&memory[j * m..=j * m + j]);
     }
+    Ok(r)
 }
 
 fn reborrow<'a, T>(x: &'a mut Option<MatMut<'_, T>>) -> Option<MatMut<'a, T>> {
@@ -81,7 +167,7 @@ fn by_jacobi<T: Scalar>(
     d: &mut [T],
     u: Option<MatMut<'_, T>>,
     v: Option<MatMut<'_, T>>,
-) -> Result<()> {
+) -> Result<bool> {
     let wide = a.nrows() < a.ncols();
     let (a, u, v) = match wide {
         true => (a.transpose(), v, u),
@@ -98,7 +184,7 @@ fn by_jacobi<T: Scalar>(
     if let Some(v) = v {
         narrow_to(&right.vectors, v);
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Whether the values descend from the first to zero, `A V = U diag(d)` holds, and both bases are
@@ -148,4 +234,51 @@ fn squared_residual<T: Scalar>(a: MatRef<'_, T>, d: &[T], q: MatRef<'_, T>) -> R
         true => probe::distance(&left, &right) / largest,
         false => 0.0,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: [f64; 4] = [2.0, 0.0, 0.0, -1.0];
+
+    type Vectors<'a> = Option<MatMut<'a, f64>>;
+
+    fn answer(values: [f64; 2]) -> impl Fn(&mut [f64], Vectors<'_>, Vectors<'_>) -> Result<bool> {
+        move |d, _, _| {
+            d.copy_from_slice(&values);
+            Ok(true)
+        }
+    }
+
+    #[test]
+    fn wrong_answers_are_computed_again() {
+        let a = MatRef::from_column_major_slice(&A, 2, 2);
+        let wrong = answer([2.0, 1.0 + 1e-12]);
+        let negative = answer([2.0, -1.0]);
+        let ascending = answer([1.0, 2.0]);
+        let nan = answer([2.0, f64::NAN]);
+        let gives_up = |_: &mut [f64], _: Vectors<'_>, _: Vectors<'_>| Ok(false);
+        let right = answer([2.0, 1.0]);
+        let never = |_: &mut [f64], _: Vectors<'_>, _: Vectors<'_>| unreachable!();
+        let all: [&Attempt<'_, f64>; 7] = [
+            &wrong, &negative, &ascending, &nan, &gives_up, &right, &never,
+        ];
+        let mut d = [0.0; 2];
+        assert_eq!(first_right(&all, a, &mut d, None, None), Ok(()));
+        assert_eq!(d, [2.0, 1.0]);
+        let none = first_right(&all[..5], a, &mut d, None, None);
+        assert_eq!(none, Err(Error::NotConverged { routine: "dgesdd" }));
+    }
+
+    #[test]
+    fn values_alone_do_not_need_the_fallback() {
+        let tall = [1.0, 2.0, 3.0, 4.0, 0.5, 0.25];
+        for (m, n) in [(6, 1), (3, 2), (2, 3), (1, 6)] {
+            let a = MatRef::from_column_major_slice(&tall, m, n);
+            let own = |d: &mut [f64], _: Vectors<'_>, _: Vectors<'_>| by_reduction(a, d, 1);
+            let mut d = vec![0.0; m.min(n)];
+            assert_eq!(first_right(&[&own], a, &mut d, None, None), Ok(()));
+        }
+    }
 }

@@ -6,42 +6,84 @@ use faer::linalg::evd::{
 };
 use faer::{Auto, MatMut, MatRef, Spec};
 
-use super::{jacobi, narrow_to, narrow_values, parallelism, probe, widened, workspace};
+use super::{
+    jacobi, narrow_to, narrow_values, parallelism, probe, tridiagonal, tridiagonal_values, widened,
+    workspace,
+};
 use crate::base::error::{Error, Result};
 use crate::base::interrupt;
-use crate::base::scalar::Scalar;
+use crate::base::scalar::{widened as wide_values, Scalar};
+
+/// One way to the values and vectors. False if it gives up.
+type Attempt<'a, T> = dyn Fn(&mut [T], Option<MatMut<'_, T>>) -> Result<bool> + 'a;
 
 /// As [`SymmetricEigen::syev`](crate::device::spectral::SymmetricEigen::syev); the result is
 /// checked.
 pub(crate) fn syev<T: Scalar>(
     a: MatRef<'_, T>,
     w: &mut [T],
-    mut z: Option<MatMut<'_, T>>,
+    z: Option<MatMut<'_, T>>,
     threads: usize,
 ) -> Result<()> {
     let params = <SelfAdjointEvdParams as Auto<T>>::auto();
-    // The second attempt never divides.
-    for threshold in [params.recursion_threshold, usize::MAX] {
+    let by_faer = |threshold: usize| {
+        move |w: &mut [T], z: Option<MatMut<'_, T>>| {
+            let params = SelfAdjointEvdParams {
+                recursion_threshold: threshold,
+                ..params
+            };
+            by_faer(a, w, z, threads, params)
+        }
+    };
+    // The last but one never divides.
+    first_right(
+        &[
+            &|w, z| Ok(z.is_none() && by_reduction(a, w, threads)?),
+            &by_faer(params.recursion_threshold),
+            &by_faer(usize::MAX),
+            &|w, z| by_jacobi(a, w, z),
+        ],
+        a,
+        w,
+        z,
+    )
+}
+
+/// The first answer that passes the check.
+fn first_right<T: Scalar>(
+    attempts: &[&Attempt<'_, T>],
+    a: MatRef<'_, T>,
+    w: &mut [T],
+    mut z: Option<MatMut<'_, T>>,
+) -> Result<()> {
+    for attempt in attempts {
         interrupt::poll()?;
-        let params = SelfAdjointEvdParams {
-            recursion_threshold: threshold,
-            ..params
-        };
-        let answered = by_faer(a, w, z.as_mut().map(|z| z.as_mut()), threads, params)?;
-        if answered && is_right(a, w, z.as_ref().map(|z| z.as_ref()))? {
+        if attempt(w, z.as_mut().map(|z| z.as_mut()))?
+            && is_right(a, w, z.as_ref().map(|z| z.as_ref()))?
+        {
             return Ok(());
         }
     }
+    Err(Error::NotConverged { routine: "dsyevr" })
+}
+
+/// Values alone, by a tridiagonal matrix. False if its iteration does not converge.
+fn by_reduction<T: Scalar>(a: MatRef<'_, T>, w: &mut [T], threads: usize) -> Result<bool> {
+    let (d, e) = tridiagonal::reduce(a, threads)?;
+    let (mut d, mut e) = (wide_values(&d)?, wide_values(&e)?);
+    let converged = tridiagonal_values::values(&mut d, &mut e)?;
+    narrow_values(&d, w);
+    Ok(converged)
+}
+
+fn by_jacobi<T: Scalar>(a: MatRef<'_, T>, w: &mut [T], z: Option<MatMut<'_, T>>) -> Result<bool> {
     let mut wide = widened(a)?;
-    let vectors = jacobi::eigen(&mut wide, w.len(), z.is_some())?;
-    narrow_values(&vectors.values, w);
-    if let Some(z) = &mut z {
-        narrow_to(&vectors.vectors, z.as_mut());
+    let found = jacobi::eigen(&mut wide, w.len(), z.is_some())?;
+    narrow_values(&found.values, w);
+    if let Some(z) = z {
+        narrow_to(&found.vectors, z);
     }
-    match is_right(a, w, z.as_ref().map(|z| z.as_ref()))? {
-        true => Ok(()),
-        false => Err(Error::NotConverged { routine: "dsyevr" }),
-    }
+    Ok(true)
 }
 
 /// False if faer gives up.
@@ -85,4 +127,43 @@ fn is_right<T: Scalar>(a: MatRef<'_, T>, w: &[T], z: Option<MatRef<'_, T>>) -> R
     let right = probe::times(z, &probe::scaled(&x, w, n)?)?;
     let residual = probe::distance(&left, &right);
     Ok(residual <= probe::tolerance::<T>(n) * norm && probe::is_orthonormal(z)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: [f64; 4] = [1.0, 0.5, 0.5, 1.0];
+
+    fn answer(values: [f64; 2]) -> impl Fn(&mut [f64], Option<MatMut<'_, f64>>) -> Result<bool> {
+        move |w, _| {
+            w.copy_from_slice(&values);
+            Ok(true)
+        }
+    }
+
+    #[test]
+    fn wrong_answers_are_computed_again() {
+        let a = MatRef::from_column_major_slice(&A, 2, 2);
+        let wrong = answer([0.5, 1.5 + 1e-12]);
+        let same_sum = answer([0.4, 1.6]);
+        let nan = answer([f64::NAN, 1.5]);
+        let gives_up = |_: &mut [f64], _: Option<MatMut<'_, f64>>| Ok(false);
+        let right = answer([0.5, 1.5]);
+        let never = |_: &mut [f64], _: Option<MatMut<'_, f64>>| unreachable!();
+        let mut w = [0.0; 2];
+        let all: [&Attempt<'_, f64>; 6] = [&wrong, &same_sum, &nan, &gives_up, &right, &never];
+        assert_eq!(first_right(&all, a, &mut w, None), Ok(()));
+        assert_eq!(w, [0.5, 1.5]);
+        let none = first_right(&all[..4], a, &mut w, None);
+        assert_eq!(none, Err(Error::NotConverged { routine: "dsyevr" }));
+    }
+
+    #[test]
+    fn values_alone_do_not_need_the_fallback() {
+        let a = MatRef::from_column_major_slice(&A, 2, 2);
+        let mut w = [0.0; 2];
+        let own = |w: &mut [f64], _: Option<MatMut<'_, f64>>| by_reduction(a, w, 1);
+        assert_eq!(first_right(&[&own], a, &mut w, None), Ok(()));
+    }
 }

@@ -10,7 +10,7 @@ use crate::base::error::{Error, Result};
 use crate::base::interrupt;
 use crate::base::scalar::{narrow, try_zeroed, widened as wide_values, Scalar};
 
-/// As [`Spectral::geev`](crate::device::spectral::Spectral::geev).
+/// As [`GeneralEigen::geev`](crate::device::spectral::GeneralEigen::geev).
 pub(crate) fn geev<T: Scalar>(
     a: MatRef<'_, T>,
     re: &mut [T],

@@ -9,7 +9,7 @@ use crate::base::interrupt;
 use crate::base::scalar::try_zeroed;
 
 /// Eigenvalues in the order of the Schur form, and vectors with the layout of
-/// [`Spectral::geev`](crate::device::spectral::Spectral::geev).
+/// [`GeneralEigen::geev`](crate::device::spectral::GeneralEigen::geev).
 pub(super) struct Found {
     pub re: Vec<f64>,
     pub im: Vec<f64>,

@@ -19,7 +19,7 @@ use crate::base::scalar::{try_zeroed, widened as wide_values, Scalar};
 type Attempt<'a, T> =
     dyn Fn(&mut [T], Option<MatMut<'_, T>>, Option<MatMut<'_, T>>) -> Result<bool> + 'a;
 
-/// As [`Spectral::gesvd`](crate::device::spectral::Spectral::gesvd).
+/// As [`SingularValues::gesvd`](crate::device::spectral::SingularValues::gesvd).
 pub(crate) fn gesvd<T: Scalar>(
     a: MatRef<'_, T>,
     d: &mut [T],

@@ -5,7 +5,7 @@
 # median counts. Threads: CUDAFACTOR_NUM_THREADS for ours, OPENBLAS_NUM_THREADS or OMP_NUM_THREADS
 # for base R's BLAS; set both alike. Unset OPENBLAS_CORETYPE, which may slow OpenBLAS. Needs a quiet
 # machine.
-# Writes eigen-cpu.md and eigen-cpu.csv.
+# Writes eigen-cpu.md and eigen-cpu.csv, or eigen-cpu-2 for two threads.
 
 library(cudafactor)
 here <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[[1]]))
@@ -67,8 +67,10 @@ rows <- do.call(rbind, unlist(lapply(orders, function(n) {
   })
 }), recursive = FALSE))
 
+threads <- Sys.getenv("CUDAFACTOR_NUM_THREADS", "1")
 bench_write(
-  "eigen-cpu", "Eigenvalues and singular values on the CPU",
+  if (threads == "1") "eigen-cpu" else paste0("eigen-cpu-", threads),
+  "Eigenvalues and singular values on the CPU",
   list(`Milliseconds, R matrix to R result` = rows),
   notes = c(
     "Random normal matrices; for symmetric eigenvalues a matrix plus its transpose.",

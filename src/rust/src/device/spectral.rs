@@ -2,8 +2,7 @@
 //!
 //! All entries that a routine reads are finite, and the largest magnitude is in `[1, 2)` or zero:
 //! the driver scales. No dimension is zero. Routines fail with
-//! [`Error::NotConverged`](crate::base::error::Error::NotConverged) if no method of theirs
-//! succeeds.
+//! [`Error::NotConverged`] if no method of theirs succeeds.
 
 use crate::base::error::{Error, Result};
 use crate::base::scalar::Scalar;

@@ -88,15 +88,14 @@ pub fn tall<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>>(
     Ok(d)
 }
 
-/// The reflectors of a QR factorization and their factors.
-type Reflectors<M, T> = (M, Vec<T>);
+/// A square matrix, and the reflectors whose product with it is the given one, with their factors.
+type Square<M, T> = (M, Option<(M, Vec<T>)>);
 
-/// R of the QR factorization of a matrix with more rows than columns, and its reflectors; a square
-/// matrix as given.
+/// R of the QR factorization of a matrix with more rows than columns; a square matrix as given.
 fn triangle_if_tall<T: Scalar, D: Elementwise<T>>(
     dev: &D,
     mut x: D::Mat<'static>,
-) -> Result<(D::Mat<'static>, Option<Reflectors<D::Mat<'static>, T>>)> {
+) -> Result<Square<D::Mat<'static>, T>> {
     let (m, n) = dev.shape(&x);
     if m == n {
         return Ok((x, None));

@@ -56,8 +56,11 @@ rust_tests_of_core() {
   rust_tests --no-default-features --lib --test fork
 }
 
+# Of the lowest priority, since the tests of R CMD check run next to it.
 compile_rust_tests() {
-  rust_tests --no-run && rust_tests --no-default-features --no-run --lib --test fork
+  nice -n 19 cargo test -j 2 --locked --no-run --manifest-path src/rust/Cargo.toml &&
+    nice -n 19 cargo test -j 2 --locked --no-run --manifest-path src/rust/Cargo.toml \
+      --no-default-features --lib --test fork
 }
 
 rust_documentation() {
@@ -112,17 +115,18 @@ uses_of_package() {
 }
 
 # Each of these leaves a core idle for part of its time, so that two take less together than one
-# after the other. Tests run alone: some measure time or interrupt what runs. `make check` and
+# after the other. Some tests measure time or interrupt what runs: next to them runs nothing but a
+# compilation of the lowest priority. `make check` and
 # `make test-next` build the package as users do, and R CMD check there builds the vignettes again,
 # which R CMD build has just built from the same sources.
 lints &
 step "package: R CMD build" env CUDAFACTOR_PROFILE=r-check sh tools/build.sh
 wait
 rm -rf "$installed"
+step "rust: compilation of tests" compile_rust_tests &
 step "package: R CMD check --as-cran" env CUDAFACTOR_PROFILE=r-check \
   CUDAFACTOR_CHECK_OPTIONS=--no-build-vignettes sh tools/check.sh
-uses_of_package &
-step "rust: compilation of tests" compile_rust_tests
+uses_of_package
 wait
 step "rust: tests, CUDA and R" rust_tests
 step "rust: tests, no R, no CUDA" rust_tests_of_core

@@ -11,7 +11,7 @@ use super::cases::{agreed, contenders, cube, Bench};
 use super::data::{random, symmetric};
 use super::report::Row;
 use super::solver_x::{Decomposition, Verb};
-use super::timing::{in_turn, once};
+use super::timing::{in_turn, once, Times};
 use super::Outcome;
 
 /// The largest difference of values that both sides have in one order, relative to the largest.
@@ -58,9 +58,30 @@ pub fn eigen(bench: &Bench<'_>, n: usize, vectors: bool) -> Outcome<Row> {
         once(dev, 1, || theirs.run(&peer_a))
     };
     let (ours, peer, _) = contenders(in_turn(&mut [&mut ours, &mut peer], bench.repeats)?)?;
-    let flops = if vectors { 14.0 } else { 4.0 } / 3.0 * cube(n);
-    Ok(Row {
-        ours: format!("eigen, {}", if vectors { "vectors" } else { "values" }),
+    let (what, operations) = match vectors {
+        true => ("eigen, vectors", 14.0),
+        false => ("eigen, values", 4.0),
+    };
+    let flops = operations / 3.0 * cube(n);
+    Ok(row(
+        (what, verb),
+        n,
+        flops,
+        (ours, peer),
+        (difference, also),
+    ))
+}
+
+/// The row of `what` on both sides: operations counted, times, the difference and a remark.
+fn row(
+    (what, verb): (&str, Verb),
+    n: usize,
+    flops: f64,
+    (ours, peer): (Times, Times),
+    (difference, also): (f64, Option<(String, Option<Times>)>),
+) -> Row {
+    Row {
+        ours: what.to_string(),
         peer: verb.name().to_string(),
         m: n,
         n,
@@ -71,7 +92,7 @@ pub fn eigen(bench: &Bench<'_>, n: usize, vectors: bool) -> Outcome<Row> {
         share: None,
         also,
         difference,
-    })
+    }
 }
 
 /// Singular values and vectors of a random square matrix.
@@ -91,9 +112,8 @@ pub fn singular(bench: &Bench<'_>, n: usize) -> Outcome<Row> {
     theirs.run(&peer_a)?;
     let difference = agreed::<f64>(n, 8.0, apart(&d, &theirs.values(dev)?))?;
     let mut ours = || {
-        let given = dev.duplicate(&a, Part::All)?;
         once(dev, 1, || {
-            let again = dev.duplicate(&given, Part::All)?;
+            let again = dev.duplicate(&a, Part::All)?;
             by_polar::tall(dev, again, Some(&mut u), Some(&mut v))?;
             Ok(())
         })
@@ -103,18 +123,7 @@ pub fn singular(bench: &Bench<'_>, n: usize) -> Outcome<Row> {
         once(dev, 1, || theirs.run(&peer_a))
     };
     let (ours, peer, _) = contenders(in_turn(&mut [&mut ours, &mut peer], bench.repeats)?)?;
+    let what = ("svd, vectors", Verb::Singular);
     let flops = 28.0 / 3.0 * cube(n);
-    Ok(Row {
-        ours: "svd, vectors".to_string(),
-        peer: Verb::Singular.name().to_string(),
-        m: n,
-        n,
-        ours_times: ours,
-        peer_times: peer,
-        ours_flops: flops,
-        peer_flops: flops,
-        share: None,
-        also: None,
-        difference,
-    })
+    Ok(row(what, n, flops, (ours, peer), (difference, None)))
 }

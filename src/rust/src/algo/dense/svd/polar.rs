@@ -74,11 +74,10 @@ pub(crate) fn orthogonal_factor<T: Scalar, D: Elementwise<T>>(
 ) -> Result<D::Mat<'static>> {
     let (n, _) = dev.shape(x);
     let size = norm2(dev, x)?;
-    let mut now = dev.duplicate(x, Part::All)?;
-    let mut next = dev.blank(n, n)?;
     if size == 0.0 {
-        return Ok(now);
+        return dev.duplicate(x, Part::All);
     }
+    let (mut now, mut next) = (dev.blank(n, n)?, dev.blank(n, n)?);
     dev.scale_columns(x, &vec![1.0 / size; n], Scaling::Replace, &mut now)?;
     // Smaller singular values count as rounding. They need not come to one.
     let least = T::EPS * n as f64;

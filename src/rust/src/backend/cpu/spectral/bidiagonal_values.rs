@@ -4,6 +4,7 @@
 //! One sweep takes the squares q and e of the diagonal and the off-diagonal of B to those of a
 //! matrix C with `C'C = B B' - s I`. While `s` stays below the least value, nothing cancels.
 
+use super::largest;
 use crate::base::error::Result;
 use crate::base::interrupt;
 use crate::base::scalar::{room, try_zeroed};
@@ -18,10 +19,7 @@ const SWEEPS: usize = 30;
 /// Values are accurate to a small multiple of the rounding error of the largest.
 pub(super) fn values(d: &mut [f64], e: &mut [f64]) -> Result<bool> {
     let n = d.len();
-    let largest = d
-        .iter()
-        .chain(e.iter())
-        .fold(0.0_f64, |m, x| m.max(x.abs()));
+    let largest = largest(d, e);
     if largest == 0.0 {
         return Ok(true);
     }

@@ -53,6 +53,12 @@ fn parallelism(order: usize, threads: usize) -> Par {
     }
 }
 
+/// The largest magnitude on the diagonal and off it; NaN does not count.
+fn largest(d: &[f64], e: &[f64]) -> f64 {
+    let both = d.iter().chain(e);
+    both.fold(0.0, |largest: f64, x| largest.max(x.abs()))
+}
+
 fn workspace(needed: StackReq) -> Result<MemBuffer> {
     MemBuffer::try_new(needed).map_err(|_| Error::HostMemory {
         needed: needed.unaligned_bytes_required() as u64,

@@ -1,6 +1,7 @@
 //! Eigenvalues of a symmetric tridiagonal matrix by the root-free QR iteration of Pal, Walker and
 //! Kahan; Parlett, The Symmetric Eigenvalue Problem (1998), section 8.15.
 
+use super::largest;
 use crate::base::error::Result;
 use crate::base::interrupt;
 use crate::base::simd::on_widest;
@@ -15,10 +16,7 @@ const SWEEPS: usize = 30;
 /// accurate to a small multiple of the rounding error of the largest.
 pub(super) fn values(d: &mut [f64], e: &mut [f64]) -> Result<bool> {
     let n = d.len();
-    let largest = d
-        .iter()
-        .chain(e.iter())
-        .fold(0.0_f64, |m, x| m.max(x.abs()));
+    let largest = largest(d, e);
     if !largest.is_finite() {
         return Ok(false);
     }

@@ -29,6 +29,11 @@ pub(crate) fn values<T: Scalar>(ctx: &'static Context, d: &[T], e: &[T]) -> Resu
     if n == 0 {
         return Ok(Vec::new());
     }
+    if e.iter().all(|x| *x == 0.0) {
+        let mut d = d;
+        d.sort_by(f64::total_cmp);
+        return Ok(unscaled(d, exponent));
+    }
     // Gershgorin's interval, widened by the rounding of counts.
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     let mut squares = vec![0.0; n];

@@ -3,6 +3,7 @@
 # driver compiles for the GPU that is there. On an H100, 9.0 is that GPU without machine code.
 #   sh bench/package/believed-cards.sh PROGRAMS RESULT.md LOGS [CARD]...
 # PROGRAMS: a folder of test programs (`cargo test --no-run --no-default-features --features cuda`).
+# The head of RESULT.md names those of them that ran.
 # LOGS: a folder for what those that fail print. CARD: compute capability[,multiprocessors,GiB].
 # CUDAFACTOR_COMMIT names the commit of the programs. A card takes two minutes, and its row is added
 # to RESULT.md where that is there.
@@ -13,8 +14,14 @@ shift 3
 folder=$(mktemp -d)
 mkdir -p "$logs"
 # Those last look at all of the GPU's memory, or fill it, so that nothing else may run.
-shared="cuda_agreement elementwise systems update dense numerics"
+shared="cuda_agreement elementwise systems update dense numerics spectral"
 alone="cuda cudafactor"
+# present NAMES: those that the folder has.
+present() {
+  for name; do [ -x "$programs/$name" ] && printf '%s ' "$name"; done
+}
+shared=$(present $shared)
+alone=$(present $alone)
 CUDAFACTOR_REQUIRE_GPU=1
 # The driver keeps what it compiled for one card, and loads it for the next.
 CUDA_CACHE_MAXSIZE=4294967296
@@ -55,7 +62,7 @@ if [ ! -s "$result" ]; then
     echo "- by: \`bench/package/believed-cards.sh\`. A card is a value of \`CUDAFACTOR_BELIEVE\`:"
     echo "  compute capability, and if given multiprocessors and GiB. The driver compiled PTX."
     echo "  A test skipped for want of a GPU is a failure."
-    echo "- programs: $shared $alone (of the last, the tests of the GPU)"
+    echo "- programs: $shared$alone(of cudafactor, the tests of the GPU)"
     echo
     echo "| card | passed | failed | seconds | tests that failed |"
     echo "|---|---|---|---|---|"

@@ -31,19 +31,21 @@ done
   echo
   echo "| verb | n | package | driver | ratio |"
   echo "|:---|---:|---:|---:|---:|"
-  # Columns 1, 3 and 4: our routine, n, and the median.
-  awk -F, '
+  # Our routine, n, and the median: the second field between quotes, and the first two numbers after
+  # the fourth quote.
+  awk -F'"' '
     FNR == 1 { next }
     {
       way = FILENAME ~ /code-[0-9]+\.csv$/ ? "code" : "ptx"
-      name = $1; gsub(/"/, "", name)
-      key = name "," $3
+      split($5, number, ",")
+      key = $2 "|" number[2]
+      ms = number[3] + 0
       if (!(key in seen)) { seen[key] = 1; order[++n] = key }
-      if (!((key, way) in least) || $4 < least[key, way]) least[key, way] = $4
+      if (!((key, way) in least) || ms < least[key, way]) least[key, way] = ms
     }
     END {
       for (i = 1; i <= n; i++) {
-        split(order[i], of, ",")
+        split(order[i], of, "|")
         x = least[order[i], "code"]; y = least[order[i], "ptx"]
         printf "| %s | %s | %.4f | %.4f | %.3f |\n", of[1], of[2], x, y, y / x
       }

@@ -25,9 +25,8 @@ pub fn tall<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>>(
     let (_, n) = dev.shape(&x);
     let (square, reflectors) = triangle_if_tall(dev, x)?;
     let polar = orthogonal_factor(dev, &square)?;
-    let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
-    let mut h = dev.blank(n, n)?;
-    dev.gemm(one, Trans::Yes, &polar, Trans::No, &square, zero, &mut h)?;
+    let zero = T::from_f64(0.0);
+    let h = symmetric_factor(dev, &polar, &square)?;
     let mut w = try_zeroed(n)?;
     if u.is_none() && v.is_none() {
         dev.syev(&h, &mut w, None)?;
@@ -58,6 +57,7 @@ pub fn tall<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>>(
         .collect();
     let mut left = dev.blank(n, n)?;
     let mut product = dev.blank(n, n)?;
+    let one = T::from_f64(1.0);
     dev.gemm(
         one,
         Trans::No,
@@ -86,6 +86,23 @@ pub fn tall<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>>(
         dev.copy_block(&left, whole, u, (0, 0))?;
     }
     Ok(d)
+}
+
+/// `(U'X + X'U) / 2`: the errors of U leave half as much in it as in `U'X`.
+fn symmetric_factor<T: Scalar, D: Elementwise<T>>(
+    dev: &D,
+    polar: &D::Mat<'_>,
+    x: &D::Mat<'_>,
+) -> Result<D::Mat<'static>> {
+    let (_, n) = dev.shape(x);
+    let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
+    let mut product = dev.blank(n, n)?;
+    dev.gemm(one, Trans::Yes, polar, Trans::No, x, zero, &mut product)?;
+    let mut h = dev.blank(n, n)?;
+    dev.scale_columns(&product, &vec![0.5; n], Scaling::Replace, &mut h)?;
+    dev.transpose(&h, &mut product)?;
+    dev.scale_columns(&product, &vec![1.0; n], Scaling::Add, &mut h)?;
+    Ok(h)
 }
 
 /// A square matrix, and the reflectors whose product with it is the given one, with their factors.

@@ -16,8 +16,8 @@ use super::code::{damaged, parameters, unpack, unpack_code, Parameters};
 use super::context::Context;
 use super::kernels::{Family, Kernel, LoadedKernel};
 use crate::base::error::{Error, Result};
-use crate::base::interrupt::{attended, later, Stop};
-use crate::base::{reserve, spawn};
+use crate::base::interrupt::{self, later};
+use crate::base::reserve;
 
 /// A family's code on the GPU, which is never unloaded, and the parameters of its kernels.
 #[derive(Debug)]
@@ -49,10 +49,6 @@ const SHARED_ALWAYS: usize = 48 << 10;
 /// Bytes of address space that the driver's compiler of PTX needs. With less it fails, or ends the
 /// process.
 const COMPILER: usize = 256 << 20;
-
-/// Families that the driver compiles at the same time, at most. Its compiler uses one thread. With
-/// more than four, the largest family takes most of the time.
-const COMPILERS: usize = 4;
 
 impl Context {
     /// Loads a family's module: the library's machine code, or what the driver compiles from PTX.
@@ -97,35 +93,10 @@ impl Context {
     pub(super) fn load_all(&'static self) -> Result<bool> {
         let suits = |f: &Family| self.suits(*f);
         let families: Vec<Family> = Family::ALL.into_iter().filter(suits).collect();
-        let next = AtomicUsize::new(0);
-        let load = |stop: Stop<'_>| {
-            while let Some(family) = families.get(next.fetch_add(1, Ordering::Relaxed)) {
-                stop.poll()?;
-                self.module(*family)?;
-            }
-            Ok(())
-        };
-        let has_code = |f: &Family| f.machine_code(self.properties.capability).is_some();
-        if families.iter().all(has_code) {
-            load(Stop::HERE)?;
-        } else {
-            let cores = std::thread::available_parallelism().map_or(1, usize::from);
-            let fits = |n: &usize| reserve::is_free(n * COMPILER);
-            let others = (1..COMPILERS.min(cores)).rev().find(|n| fits(&(n + 1)));
-            attended(|stop| {
-                std::thread::scope(|scope| {
-                    let start = |_| spawn::scoped(scope, || load(stop));
-                    let others: Vec<_> = (0..others.unwrap_or(0))
-                        .map_while(|i| start(i).ok())
-                        .collect();
-                    let own = load(stop);
-                    let panicked = |_| Err(damaged("a thread has panicked"));
-                    others
-                        .into_iter()
-                        .map(|thread| thread.join().unwrap_or_else(panicked))
-                        .fold(own, Result::and)
-                })
-            })?;
+        // The driver compiles one family at a time, on whatever threads it is asked.
+        for family in &families {
+            interrupt::poll()?;
+            self.module(*family)?;
         }
         let compiled = families.iter().map(|f| self.module(*f).map(|m| m.compiled));
         Ok(compiled.collect::<Result<Vec<bool>>>()?.contains(&true))

@@ -7,7 +7,7 @@
 //! error.
 
 use std::ffi::CString;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::OnceLock;
 
 use cudarc::driver::sys::{self, CUresult};

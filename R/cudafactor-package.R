@@ -112,7 +112,7 @@
 #' * The model leaves out start-up: opening the driver takes a fraction of a second. The package has
 #'   machine code for GPUs of compute capability 7.5 to 10.3 and 12. On others the first use of a
 #'   kernel takes seconds, in which the driver compiles it. The driver keeps the result in its own
-#'   cache. [gpu_sitrep()] compiles all kernels at once, on several threads.
+#'   cache. [gpu_sitrep()] compiles all kernels, which takes a minute.
 #' * `cudafactor.breakeven` replaces the orders from which the model takes the GPU, for other shapes
 #'   too. `cudafactor.min_flops` replaces the model, these orders and the bound of 1e7 operations.
 #' * Functions compute with a [gpu_matrix] on its device, whatever `device` says.

@@ -2,9 +2,9 @@
 #'
 #' `gpu_available()` tells if the driver shows a GPU, and `gpu_info()` lists the GPUs.
 #' `gpu_sitrep()` shows every step from the driver to a working GPU, with a remedy if one fails. It
-#' loads every kernel. Where the package has no machine code for a GPU, the driver compiles them all
-#' at once, on several threads. `gpu_last_device()` tells where the last computation of this session
-#' ran.
+#' loads every kernel. Where the package has no machine code for a GPU, the driver compiles all
+#' of them, which takes a minute. `gpu_last_device()` tells where the last computation of this
+#' session ran.
 #'
 #' `gpu_available()`, `gpu_info()`, `gpu_sitrep()` and [gpu_mem()] open the driver, and need none.
 #' Computations open it for `device = "cuda"`, and for `"auto"` if a GPU could be faster.

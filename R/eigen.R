@@ -1,7 +1,7 @@
 #' Eigenvalues and eigenvectors
 #'
-#' `gpu_eigen(x)` returns what [base::eigen()] returns, for real matrices. The CPU computes so far,
-#' also if `x` is a [gpu_matrix].
+#' `gpu_eigen(x)` returns what [base::eigen()] returns, for real matrices. A GPU computes those of a
+#' symmetric matrix, the CPU those of others.
 #'
 #' A matrix counts as symmetric by the rule of [base::isSymmetric()]. Of a symmetric matrix only the
 #' lower triangle is read.
@@ -24,16 +24,20 @@
 #' - `cudafactor_error_dimension`: `x` is not square, or has no rows.
 #' - `cudafactor_error_type`: `x` is complex, or is not a matrix of numbers.
 #' - `cudafactor_error_argument`: `symmetric` or `only.values` is neither `TRUE` nor `FALSE`.
-#' - `cudafactor_error_device_unavailable`: `device` names a GPU. The message names the remedy.
+#' - `cudafactor_error_device_unavailable`: `device` names a GPU that is not there, or names one for
+#'   a matrix that is not symmetric.
+#' - `cudafactor_error_device_memory`: the GPU lacks room for 5 matrices of the dimensions of `x`.
 #' - `cudafactor_error_not_converged`: no method found eigenvalues that pass the check below.
 #'
 #' @section Accuracy: The matrix is scaled by a power of two first, so the accuracy does not depend
 #' on the unit of its entries. \eqn{\|x V - V \Lambda\| \le c n \epsilon \|x\|}{||x V - V L|| <= c n
 #' eps ||x||} holds with a small constant, and a product with a random vector checks it in each
-#' call. If the check fails, a slower method computes the answer again.
+#' call. If the check fails on the CPU, a slower method computes the answer again. If it fails on a
+#' GPU, `device = "auto"` computes on the CPU.
 #'
-#' @section Device: `"auto"` and `"cpu"` use the CPU, with one thread below order 400. An interrupt
-#' takes effect between the steps of a decomposition, which can take seconds.
+#' @section Device: `"auto"` takes a GPU where that is faster, from orders of about 1000 on. The CPU
+#' uses one thread below order 400. An interrupt takes effect between the steps of a decomposition,
+#' which can take seconds on the CPU.
 #'
 #' @param x A numeric or logical square matrix, an object that `as.matrix()` turns into one, or a
 #'   [gpu_matrix].
@@ -41,7 +45,7 @@
 #'   `isSymmetric(x)`.
 #' @param only.values `TRUE` returns the values alone, which takes less time. The default is
 #'   `FALSE`.
-#' @param device `"auto"` (the default) or `"cpu"`.
+#' @param device `"auto"` (the default), `"cpu"`, `"cuda"` or `"cuda:N"`.
 #' @param precision `"double"` (the default) or `"single"`.
 #' @param ... `EISPACK` is ignored, as by [base::eigen()]. Other arguments are errors.
 #' @references LAPACK routines of the same work: `dsyevr`, `dgeev`.
@@ -66,7 +70,7 @@ gpu_eigen <- function(x, symmetric, only.values = FALSE,
     dots$EISPACK <- NULL
     if (length(dots) > 1L) check_dots(dots, call)
   }
-  where <- how_on_cpu(x, "eigenvalues", device, precision, call)
+  where <- spectral_how(x, device, precision, call)
   eigen_of(x, symmetric, only.values, where, call)
 }
 
@@ -84,6 +88,11 @@ eigen_of <- function(x, symmetric, only.values, where, call) {
     as_condition(symmetric, "symmetric", call)
   }
   wanted <- !as_only_values(only.values, call)
+  if (!symmetric && where[[1L]] >= 0) {
+    reason <- "eigenvalues of a matrix that is not symmetric are computed on the CPU only"
+    abort("device_unavailable",
+      paste0(reason, ": use device = \"cpu\" or \"auto\""), call, reason = reason)
+  }
   out <- .External(alloc_matrix, n, if (wanted) n else 0L)
   found <- if (symmetric) {
     done <- unwrap(native_eigen_symmetric(x, n, wanted, out, where), call)
@@ -130,19 +139,10 @@ eigen_shape_text <- function(dim) {
   )
 }
 
-# The settings of a computation that no GPU does yet. `what` is its subject in the error. For a
-# gpu_matrix `device` and `precision` do not count, as elsewhere.
-how_on_cpu <- function(x, what, device, precision, call) {
-  if (is_resident(x)) {
-    return(how_there(call))
-  }
-  where <- how(device, precision, call)
-  if (where[[1L]] >= 0) {
-    reason <- sprintf("%s are computed on the CPU only, not on a GPU", what)
-    abort("device_unavailable",
-      paste0(reason, ": use device = \"cpu\" or \"auto\""), call, reason = reason)
-  }
-  where
+# The settings of a decomposition. For a gpu_matrix `device` and `precision` do not count, as
+# elsewhere.
+spectral_how <- function(x, device, precision, call) {
+  if (is_resident(x)) how_there(call) else how(device, precision, call)
 }
 
 # A matrix of numbers or logical values. `alternative` is for complex matrices.

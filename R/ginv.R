@@ -16,7 +16,7 @@
 #'   dimensions.
 #' - `cudafactor_error_type`: `x` is complex, or is not a matrix of numbers.
 #' - `cudafactor_error_argument`: `tol` is not a number.
-#' - `cudafactor_error_device_unavailable`: `device` names a GPU. The message names the remedy.
+#' - `cudafactor_error_device_unavailable`: `device` names a GPU that is not there.
 #' - `cudafactor_error_not_converged`: see [gpu_svd()].
 #'
 #' @section Accuracy: The result is the pseudo-inverse of a matrix near `x`, see [gpu_svd()]. Its
@@ -49,7 +49,7 @@ gpu_ginv <- function(x, tol = sqrt(.Machine$double.eps),
     abort_missing("x", call)
   }
   resident <- is_resident(x)
-  where <- how_on_cpu(x, "singular values", device, precision, call)
+  where <- spectral_how(x, device, precision, call)
   if (length(dim(x)) > 2L) {
     abort_dimension(sprintf(
       paste(

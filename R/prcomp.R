@@ -5,8 +5,7 @@
 #' `summary()`, `predict()`, `plot()`, `biplot()`. `prcomp(x)` of a [gpu_matrix] is the same
 #' computation.
 #'
-#' The CPU computes the singular values so far, those of a tall matrix after a QR factorization. The
-#' scores are a product, which may run on a GPU.
+#' The singular values of a tall matrix follow a QR factorization. The scores are a product.
 #'
 #' @section Signs: The sign of a component is arbitrary, and base R's depends on its LAPACK. Here
 #' the loading of largest magnitude in each column of `rotation` is positive: the first one, if
@@ -28,7 +27,7 @@
 #' - `cudafactor_error_type`: `x` is complex, a formula, or not a matrix of numbers.
 #' - `cudafactor_error_argument`: `scale.` is `TRUE` and a column is constant, or `center`,
 #'   `scale.`, `tol`, `rank.` or `retx` has an invalid value.
-#' - `cudafactor_error_device_unavailable`: `device` names a GPU. The message names the remedy.
+#' - `cudafactor_error_device_unavailable`: `device` names a GPU that is not there.
 #' - `cudafactor_error_not_converged`: see [gpu_svd()].
 #'
 #' Arguments that nothing uses give the warning `cudafactor_warning_argument`.
@@ -73,7 +72,7 @@ gpu_prcomp <- function(x, retx = TRUE, center = TRUE, scale. = FALSE, tol = NULL
     ), call)
   }
   check_ignored(call, ...)
-  where <- how_on_cpu(x, "singular values", device, precision, call)
+  where <- spectral_how(x, device, precision, call)
   prcomp_of(x, retx, center, scale., tol, rank., device, precision, where, call)
 }
 

@@ -2,7 +2,7 @@
 #'
 #' `gpu_svd(x)` returns what [base::svd()] returns, for real matrices: \eqn{x = U D V^T}{x = U D V'}
 #' with orthonormal columns in \eqn{U} and \eqn{V}. `gpu_norm(x, type)` is [base::norm()], whose
-#' 2-norm is the largest singular value. The CPU computes so far, also if `x` is a [gpu_matrix].
+#' 2-norm is the largest singular value.
 #'
 #' @section Signs: Singular vectors are determined up to a common sign of the columns of \eqn{U} and
 #' \eqn{V}, and base R's signs depend on its LAPACK. Here the component of largest magnitude in each
@@ -22,14 +22,18 @@
 #' - `cudafactor_error_dimension`: a dimension of `x` is zero.
 #' - `cudafactor_error_type`: `x` is complex, or is not a matrix of numbers.
 #' - `cudafactor_error_argument`: `nu` or `nv` is not a number of columns, or `type` names no norm.
-#' - `cudafactor_error_device_unavailable`: `device` names a GPU. The message names the remedy.
+#' - `cudafactor_error_device_unavailable`: `device` names a GPU that is not there.
+#' - `cudafactor_error_device_memory`: the GPU lacks room for `x`, its QR factorization and 8 square
+#'   matrices of order `min(n, p)`.
 #' - `cudafactor_error_not_converged`: no method found values that pass the check below.
 #'
 #' @section Accuracy: The matrix is scaled by a power of two first, so the accuracy does not depend
 #' on the unit of its entries.
 #' \eqn{\|x - U D V^T\| \le c n \epsilon \|x\|}{||x - U D V'|| <= c n eps ||x||}
 #' holds with a small constant, and products with random vectors check it in each call. If the check
-#' fails, a slower method computes the answer again.
+#' fails on the CPU, a slower method computes the answer again. If it fails on a GPU,
+#' `device = "auto"` computes on the CPU. On a GPU the constant of a singular matrix is larger than
+#' on the CPU: up to 30 for \eqn{c n}{c n} of a small matrix.
 #'
 #' @inheritSection gpu_eigen Device
 #'
@@ -62,7 +66,7 @@ gpu_svd <- function(x, nu = min(n, p), nv = min(n, p),
   if (...length()) {
     check_dots(substitute(list(...)), call)
   }
-  where <- how_on_cpu(x, "singular values", device, precision, call)
+  where <- spectral_how(x, device, precision, call)
   x <- as_svd_operand(x, "base::svd()", where, call)
   # Here, because the defaults of nu and nv name them.
   n <- nrow(x)
@@ -126,7 +130,7 @@ gpu_norm <- function(x, type = c("O", "I", "F", "M", "2"),
   if (!identical("2", type)) {
     return(as_base(norm(x, type), abort_type_of_norm, call))
   }
-  spectral_norm(x, how_on_cpu(x, "singular values", device, precision, call), call)
+  spectral_norm(x, spectral_how(x, device, precision, call), call)
 }
 
 spectral_norm <- function(x, where, call) {

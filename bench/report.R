@@ -39,7 +39,7 @@ subjects <- list(
   ),
   "The package" = c(
     "first-calls", "first-calls-staging", "first-calls-ptx", "calls-cpu",
-    "gpu-suite", "believed-cards", "size", "libraries"
+    "gpu-suite", "believed-cards", "machine-code", "size", "libraries"
   )
 )
 

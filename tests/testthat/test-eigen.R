@@ -1,24 +1,26 @@
 test_that("symmetric eigenvalues are base R's, and vectors have small errors", {
-  set.seed(1)
-  for (n in c(1, 2, 31, 32, 33, 127, 128, 129, 300)) {
-    kinds <- symmetric_kinds(n)
-    if (n == 300) kinds <- kinds[c("random", "small", "huge", "clustered", "wilkinson")]
-    for (kind in names(kinds)) {
-      x <- kinds[[kind]]
-      ours <- gpu_eigen(x, TRUE)
-      base <- eigen(x, TRUE)
-      info <- paste(kind, n)
-      expect_identical(shape_of(ours), shape_of(base), info = info)
-      error <- max(abs(to_unit(ours$values, x) - to_unit(base$values, x)))
-      expect_lt(error, 8 * n * .Machine$double.eps * max(1, frobenius(to_unit(x))))
-      expect_lt(residual_eigen(x, ours), max(1, 2 * residual_eigen(x, base)))
-      expect_lt(loss_of_orthogonality(ours$vectors), 4)
-      expect_false(is.unsorted(-ours$values))
-      alone <- gpu_eigen(x, TRUE, only.values = TRUE)
-      expect_identical(shape_of(alone), shape_of(eigen(x, TRUE, only.values = TRUE)))
-      expect_lt(max(abs(to_unit(alone$values - ours$values, x))), 8 * n * 2e-16 * n)
+  for_each_device(function(device) {
+    set.seed(1)
+    for (n in c(1, 2, 31, 32, 33, 127, 128, 129, 300)) {
+      kinds <- symmetric_kinds(n)
+      if (n == 300) kinds <- kinds[c("random", "small", "huge", "clustered", "wilkinson")]
+      for (kind in names(kinds)) {
+        x <- kinds[[kind]]
+        ours <- gpu_eigen(x, TRUE, device = device)
+        base <- eigen(x, TRUE)
+        info <- paste(kind, n)
+        expect_identical(shape_of(ours), shape_of(base), info = info)
+        error <- max(abs(to_unit(ours$values, x) - to_unit(base$values, x)))
+        expect_lt(error, 8 * n * .Machine$double.eps * max(1, frobenius(to_unit(x))))
+        expect_lt(residual_eigen(x, ours), max(1, 2 * residual_eigen(x, base)))
+        expect_lt(loss_of_orthogonality(ours$vectors), 4)
+        expect_false(is.unsorted(-ours$values))
+        alone <- gpu_eigen(x, TRUE, only.values = TRUE, device = device)
+        expect_identical(shape_of(alone), shape_of(eigen(x, TRUE, only.values = TRUE)))
+        expect_lt(max(abs(to_unit(alone$values - ours$values, x))), 8 * n * 2e-16 * n)
+      }
     }
-  }
+  })
 })
 
 test_that("general eigenvalues are base R's, complex or not", {
@@ -118,7 +120,7 @@ test_that("operands are coerced and refused as base R does", {
 })
 
 test_that("a GPU is refused in words, and single precision is an argument", {
-  x <- matrix(c(2, 1, 1, 3), 2)
+  x <- matrix(c(0, 1, -1, 0), 2)
   for (device in c("cuda", "cuda:0")) {
     e <- expect_error(gpu_eigen(x, device = device), "use device = \"cpu\" or \"auto\"",
       class = "cudafactor_error_device_unavailable", fixed = TRUE)
@@ -127,9 +129,16 @@ test_that("a GPU is refused in words, and single precision is an argument", {
   expect_error(gpu_eigen(x, device = "nonsense"), class = "cudafactor_error_device_unavailable")
   set.seed(4)
   x <- crossprod(matrix(rnorm(900), 30))
-  single <- gpu_eigen(x, precision = "single")
-  expect_equal(single$values, eigen(x)$values, tolerance = 1e-5)
-  expect_false(identical(single$values, gpu_eigen(x)$values))
+  for_each_device(function(device) {
+    single <- gpu_eigen(x, precision = "single", device = device)
+    expect_equal(single$values, eigen(x)$values, tolerance = 1e-5)
+    ours <- gpu_eigen(x, device = device)
+    expect_match(gpu_last_device(), device)
+    expect_false(identical(single$values, ours$values))
+    expect_identical(gpu_eigen(x, device = device), ours)
+    # The rule of signs is that of the CPU.
+    expect_equal(ours, gpu_eigen(x, device = "cpu"), tolerance = 1e-9)
+  })
 })
 
 test_that("a failure to converge has base R's words", {

@@ -14,6 +14,7 @@ pub mod identity;
 pub mod interrupt;
 pub mod matrix;
 pub(crate) mod packing;
+pub(crate) mod probe;
 pub mod processor;
 pub mod progress;
 pub mod reserve;

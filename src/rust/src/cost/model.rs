@@ -37,6 +37,9 @@ fn shape(verb: Verb) -> Shape {
         Verb::Qr => ((0.7, 8e-9), (0.9, 0.7e-6, 0.15e-9)),
         Verb::Triangular => ((0.8, 1e-9), (0.9, 0.15e-6, 0.0)),
         Verb::Pivoted => ((0.1, 2e-9), (0.02, 12e-6, 0.0)),
+        // `bench/results/eigen-cpu-2.md` and `gpu-peers-eigen.md`.
+        Verb::Eigen => ((0.35, 35e-9), (0.25, 22e-6, 0.0)),
+        Verb::Svd => ((0.4, 60e-9), (0.2, 33e-6, 0.0)),
     };
     Shape { cpu, gpu }
 }

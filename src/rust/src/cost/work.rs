@@ -21,6 +21,10 @@ pub enum Verb {
     Triangular,
     /// A factorization that looks for the largest of all that is left before each column.
     Pivoted,
+    /// Eigenvalues of a symmetric matrix.
+    Eigen,
+    /// Singular values.
+    Svd,
 }
 
 impl Verb {
@@ -235,6 +239,31 @@ impl Work {
         work.factors((m, n)).of_entries(c)
     }
 
+    /// Eigenvalues of a symmetric matrix, of which only a triangle is read, and their vectors if
+    /// they are wanted.
+    pub fn eigen(n: usize, vectors: bool) -> Work {
+        let all = area((n, n));
+        let (each, written) = if vectors { (14.0, all) } else { (4.0, 0.0) };
+        let flops = each / 3.0 * all * n as f64;
+        Work::new(Verb::Eigen, flops, (all, written)).factors((n, n))
+    }
+
+    /// Singular values, and so many columns of U and of V.
+    pub fn svd((m, n): (usize, usize), (left, right): (usize, usize)) -> Work {
+        let (long, short) = (m.max(n) as f64, m.min(n) as f64);
+        let square = short * short;
+        // QR of what is tall, and Q times a square matrix.
+        let (each, passes) = if left + right > 0 {
+            (9.0, 2.0)
+        } else {
+            (8.0 / 3.0, 1.0)
+        };
+        let flops = 2.0 * passes * long * square + each * square * short;
+        let written = area((m, left)) + area((n, right));
+        let work = Work::new(Verb::Svd, flops, (area((m, n)), written)).factors((m, n));
+        work.of_entries(square)
+    }
+
     /// `count` least-squares fits of q responses to m by n designs.
     pub fn least_squares((m, n): (usize, usize), q: usize, count: usize) -> Work {
         let (x, y, all) = (area((m, n)), area((m, q)), count as f64);
@@ -276,6 +305,8 @@ impl Work {
             Verb::Solve => Work::solve(n, n, false),
             Verb::Triangular => Work::triangular(n, n, 1.0),
             Verb::Pivoted => Work::qr_pivoted((n, n)),
+            Verb::Eigen => Work::eigen(n, true),
+            Verb::Svd => Work::svd((n, n), (n, n)),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `gpu_eigen`, `gpu_svd` and the 2-norm of `gpu_norm`, computed on the CPU.
+//! `gpu_eigen`, `gpu_svd` and the 2-norm of `gpu_norm`.
 
 use extendr_api::prelude::*;
 use faer::MatMut;
@@ -14,36 +14,7 @@ use crate::cost::work::Work;
 use crate::r::args::{self, Out};
 use crate::r::reply::{reply, show_progress};
 use crate::r::session::set_last;
-use crate::r::target::How;
-
-/// Runs `$body` on the CPU with `$t` the element type, and shows its plan and progress.
-macro_rules! on_cpu {
-    ($how:expr, $work:expr, |$dev:ident, $t:ident| $body:expr) => {{
-        let how: &How = $how;
-        let work: Work = $work;
-        how.plan_on_cpu(&work);
-        let _shown = progress::begin(work.flops, false, how.delay, show_progress);
-        set_last(Processor::Cpu);
-        let $dev = &CpuDevice::new(how.threads);
-        match how.single {
-            false => {
-                type $t = f64;
-                $body
-            }
-            true => {
-                type $t = f32;
-                $body
-            }
-        }
-    }};
-}
-
-/// About the operations of a decomposition of an m by n matrix, with vectors or without.
-fn work((m, n): (usize, usize), vectors: bool) -> Work {
-    let (long, short) = (m.max(n) as f64, m.min(n) as f64);
-    let each = if vectors { 9.0 } else { 4.0 };
-    Work::from(each * long * short * short).of((m, n))
-}
+use crate::r::target::{on_device, How};
 
 /// Runs `fill` on the memory of `out` as a matrix, or without a matrix that has no columns.
 fn with_matrix<T: Scalar, R>(
@@ -73,7 +44,7 @@ fn native_eigen_symmetric(x: Robj, n: Robj, vectors: Robj, out: Robj, how: Robj)
         let x = args::matrix(&x, (n, n))?;
         let dim = (n, columns(vectors, n));
         let mut out = Out::new(&out, dim)?;
-        let values = on_cpu!(&how, work((n, n), vectors), |dev, T| {
+        let values = on_device!(&how, Work::eigen(n, vectors), |dev, T| {
             let x = T::borrow_host(x)?;
             let w = with_matrix::<T, _>(out.slice(), dim, |z| {
                 eigen::symmetric(dev, args::view(&x, (n, n)), z)
@@ -94,15 +65,32 @@ fn native_eigen_general(x: Robj, n: Robj, vectors: Robj, out: Robj, how: Robj) -
         let x = args::matrix(&x, (n, n))?;
         let dim = (n, columns(vectors, n));
         let mut out = Out::new(&out, dim)?;
-        let (re, im) = on_cpu!(&how, work((n, n), vectors), |dev, T| {
-            let x = T::borrow_host(x)?;
-            let (re, im) = with_matrix::<T, _>(out.slice(), dim, |v| {
-                eigen::general(dev, args::view(&x, (n, n)), v)
-            })?;
-            Ok((widened(&re)?, widened(&im)?))
-        })?;
+        let (re, im) = match how.single {
+            false => general::<f64>(&how, x, dim, &mut out),
+            true => general::<f32>(&how, x, dim, &mut out),
+        }?;
         Ok(list!(re = re, im = im))
     })
+}
+
+/// As [`native_eigen_general`], on the CPU, the only device that has a method for it.
+fn general<T: Scalar>(
+    how: &How,
+    x: &[f64],
+    dim: (usize, usize),
+    out: &mut Out,
+) -> Result<(Vec<f64>, Vec<f64>)> {
+    let n = dim.0;
+    let each = if dim.1 > 0 { 25.0 } else { 10.0 };
+    let work = Work::from(each * (n as f64).powi(3)).of((n, n));
+    how.plan_on_cpu(&work);
+    let _shown = progress::begin(work.flops, false, how.delay, show_progress);
+    set_last(Processor::Cpu);
+    let x = T::borrow_host(x)?;
+    let (re, im) = with_matrix::<T, _>(out.slice(), dim, |v| {
+        eigen::general(&CpuDevice::new(how.threads), args::view(&x, (n, n)), v)
+    })?;
+    Ok((widened(&re)?, widened(&im)?))
 }
 
 /// u, v = singular vectors in as many columns as these matrices have; answers the singular values
@@ -115,7 +103,7 @@ fn native_svd(x: Robj, xdim: Robj, u: Robj, ucols: Robj, v: Robj, vcols: Robj, h
         let udim = (dim.0, args::size(&ucols)?);
         let vdim = (dim.1, args::size(&vcols)?);
         let (mut u, mut v) = (Out::new(&u, udim)?, Out::new(&v, vdim)?);
-        let values = on_cpu!(&how, work(dim, udim.1 + vdim.1 > 0), |dev, T| {
+        let values = on_device!(&how, Work::svd(dim, (udim.1, vdim.1)), |dev, T| {
             let x = T::borrow_host(x)?;
             let d = with_matrix::<T, _>(u.slice(), udim, |u| {
                 with_matrix::<T, _>(v.slice(), vdim, |v| {

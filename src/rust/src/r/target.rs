@@ -182,7 +182,9 @@ impl How {
     pub fn may_fall_back(&self, e: &Error) -> bool {
         self.settings.request == DeviceRequest::Auto
             && match e {
-                Error::DeviceMemory { .. } | Error::DeviceFailed { .. } => true,
+                Error::DeviceMemory { .. }
+                | Error::DeviceFailed { .. }
+                | Error::NotConverged { .. } => true,
                 // One that the user has named is to be there.
                 Error::DeviceUnavailable { .. } => !self.named(),
                 _ => false,

@@ -11,6 +11,7 @@
 use faer::{MatMut, MatRef};
 
 use crate::algo::dense::scaling::{descale, Scaled};
+use crate::algo::dense::signs::{first_largest, is_negative, reverse_and_turn};
 use crate::base::error::Result;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::device::spectral::{GeneralEigen, SymmetricEigen};
@@ -46,15 +47,8 @@ pub fn symmetric<T: Scalar, D: SymmetricEigen<T>>(
     }
     w.reverse();
     descale(&mut w, scaled.exponent());
-    if let Some(z) = &mut z {
-        for j in 0..n / 2 {
-            swap_columns(z.as_mut(), j, n - 1 - j);
-        }
-        for j in 0..n {
-            if is_negative(z.as_ref(), j) {
-                negate(z.as_mut(), j);
-            }
-        }
+    if let Some(z) = z {
+        reverse_and_turn(z);
     }
     Ok(w)
 }
@@ -155,29 +149,4 @@ fn turn_complex<T: Scalar>(mut v: MatMut<'_, T>, j: usize) {
         v[(i, j + 1)] = T::from_f64((x * sin + y * cos) / norm);
     }
     v[(largest, j + 1)] = T::from_f64(0.0);
-}
-
-/// Whether the sign rule turns column j.
-pub(crate) fn is_negative<T: Scalar>(q: MatRef<'_, T>, j: usize) -> bool {
-    let sizes = (0..q.nrows()).map(|i| q[(i, j)].to_f64().abs());
-    q.nrows() > 0 && q[(first_largest::<T>(sizes), j)] < T::from_f64(0.0)
-}
-
-pub(crate) fn negate<T: Scalar>(mut q: MatMut<'_, T>, j: usize) {
-    (0..q.nrows()).for_each(|i| q[(i, j)] = -q[(i, j)]);
-}
-
-/// The first position of the largest size; sizes that agree to half of the digits are equal.
-fn first_largest<T: Scalar>(sizes: impl Iterator<Item = f64> + Clone) -> usize {
-    let largest = sizes.clone().fold(0.0, f64::max);
-    let enough = largest * (1.0 - T::EPS.sqrt());
-    let mut sizes = sizes;
-    sizes.position(|s| s >= enough).unwrap_or(0)
-}
-
-fn swap_columns<T: Scalar>(mut q: MatMut<'_, T>, j: usize, k: usize) {
-    for i in 0..q.nrows() {
-        let (x, y) = (q[(i, j)], q[(i, k)]);
-        (q[(i, j)], q[(i, k)]) = (y, x);
-    }
 }

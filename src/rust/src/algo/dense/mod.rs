@@ -15,6 +15,7 @@ pub mod matmult_blocks;
 pub mod qr;
 pub mod qr_apply;
 mod scaling;
+mod signs;
 pub mod solve;
 pub mod svd;
 pub mod symmetry;

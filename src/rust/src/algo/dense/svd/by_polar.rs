@@ -10,6 +10,7 @@
 use super::polar::{orthogonal_factor, times};
 use crate::base::error::{Error, Result};
 use crate::base::matrix::{Block, Part, Trans};
+use crate::base::probe::{distance, scaled, signs, squares};
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::device::elementwise::{Elementwise, Index, Scaling};
 use crate::device::spectral::SymmetricEigen;
@@ -160,24 +161,6 @@ fn magnitude<T: Scalar>(x: T) -> T {
     }
 }
 
-/// A vector of signs that look random.
-fn signs<T: Scalar>(n: usize) -> Vec<T> {
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        T::from_f64(if state >> 63 == 0 { 1.0 } else { -1.0 })
-    };
-    (0..n).map(|_| next()).collect()
-}
-
-/// The distance of two vectors.
-fn distance<T: Scalar>(x: &[T], y: &[T]) -> f64 {
-    let square = |(x, y): (&T, &T)| (x.to_f64() - y.to_f64()).powi(2);
-    x.iter().zip(y).map(square).sum::<f64>().sqrt()
-}
-
 /// What rounding may add to a product with a vector of n signs, relative to the matrix's norm.
 fn allowed<T: Scalar>(n: usize) -> f64 {
     16.0 * (n as f64).max(8.0) * T::EPS
@@ -185,7 +168,7 @@ fn allowed<T: Scalar>(n: usize) -> f64 {
 
 /// Whether `Q'Q x = x` for a vector of signs.
 fn is_orthonormal<T: Scalar, D: Elementwise<T>>(dev: &D, q: &D::Mat<'_>) -> Result<bool> {
-    let x = signs::<T>(dev.shape(q).1);
+    let x = signs::<T>(dev.shape(q).1)?;
     let there = times(dev, Trans::No, q, &x)?;
     let back = times(dev, Trans::Yes, q, &there)?;
     Ok(distance(&back, &x) <= allowed::<T>(x.len()))
@@ -199,10 +182,9 @@ fn is_right<T: Scalar, D: Elementwise<T>>(
     left: &D::Mat<'_>,
     right: &D::Mat<'_>,
 ) -> Result<()> {
-    let x = signs::<T>(d.len());
+    let x = signs::<T>(d.len())?;
     let given = times(dev, Trans::No, a, &times(dev, Trans::No, right, &x)?)?;
-    let scaled: Vec<T> = x.iter().zip(d).map(|(&x, &d)| x * d).collect();
-    let found = times(dev, Trans::No, left, &scaled)?;
+    let found = times(dev, Trans::No, left, &scaled(&x, d, d.len())?)?;
     let near = distance(&given, &found) <= allowed::<T>(d.len()) * d[0].to_f64();
     if near && is_orthonormal(dev, left)? && is_orthonormal(dev, right)? {
         return Ok(());
@@ -213,8 +195,7 @@ fn is_right<T: Scalar, D: Elementwise<T>>(
 /// An error unless the squares of the values have the sum of those of A's entries.
 fn is_right_sum<T: Scalar, D: Elementwise<T>>(dev: &D, a: &D::Mat<'_>, d: &[T]) -> Result<()> {
     let norm = dev.column_norms(a)?.iter().map(|x| x * x).sum::<f64>();
-    let found = d.iter().map(|d| d.to_f64().powi(2)).sum::<f64>();
-    match (norm - found).abs() <= allowed::<T>(d.len()) * norm {
+    match (norm - squares(d)).abs() <= allowed::<T>(d.len()) * norm {
         true => Ok(()),
         false => Err(Error::NotConverged { routine: "dgesdd" }),
     }

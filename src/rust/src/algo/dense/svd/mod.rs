@@ -13,8 +13,8 @@ mod polar;
 
 use faer::{MatMut, MatRef};
 
-use crate::algo::dense::eigen::{is_negative, negate};
 use crate::algo::dense::scaling::{descale, Scaled};
+use crate::algo::dense::signs;
 use crate::base::error::Result;
 use crate::base::matrix::Part;
 use crate::base::scalar::{try_zeroed, Scalar};
@@ -71,30 +71,22 @@ pub fn svd_by<T: Scalar, D: Elementwise<T> + SingularValues<T>>(
         }
     }
     descale(&mut d, scaled.exponent());
-    turn(size, u.as_mut(), v.as_mut());
+    turn(size, u, v);
     Ok(d)
 }
 
 /// Applies the rule of signs.
-fn turn<T: Scalar>(size: usize, u: Option<&mut MatMut<'_, T>>, v: Option<&mut MatMut<'_, T>>) {
-    let (mut lead, mut follow) = match (u, v) {
-        (u, Some(v)) => (v.as_mut(), u.map(|u| u.as_mut())),
-        (Some(u), None) => (u.as_mut(), None),
+fn turn<'a, T: Scalar>(size: usize, u: Option<MatMut<'a, T>>, v: Option<MatMut<'a, T>>) {
+    let (lead, follow) = match (u, v) {
+        (u, Some(v)) => (v, u),
+        (Some(u), None) => (u, None),
         (None, None) => return,
     };
-    for j in 0..lead.ncols() {
-        if is_negative(lead.as_ref(), j) {
-            negate(lead.as_mut(), j);
-            if let (true, Some(follow)) = (j < size, &mut follow) {
-                negate(follow.as_mut(), j);
-            }
-        }
-    }
-    if let Some(mut follow) = follow {
-        for j in size..follow.ncols() {
-            if is_negative(follow.as_ref(), j) {
-                negate(follow.as_mut(), j);
-            }
-        }
+    let (lead, alone) = lead.split_at_col_mut(size);
+    signs::turn(alone, None);
+    let (follow, alone) = follow.map(|f| f.split_at_col_mut(size)).unzip();
+    signs::turn(lead, follow);
+    if let Some(alone) = alone {
+        signs::turn(alone, None);
     }
 }

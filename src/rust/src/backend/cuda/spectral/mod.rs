@@ -1,9 +1,10 @@
 //! Eigenvalues and eigenvectors of symmetric matrices in two stages: `A = Q1 B Q1'` with a band
 //! matrix B, and `B = Q2 T Q2'` with a tridiagonal T.
 //!
-//! It imports `qr`, `gemm`, `matrix` and `driver`. Start with [`symmetric`]. [`band`] is the first
-//! stage, [`chase`] the second. [`tridiagonal`] finds the eigenvectors of T: `divide` joins the
-//! halves of one level; `split`, `deflate` and `tables` are its arithmetic on the host.
+//! It imports `elementwise`, `qr`, `gemm`, `matrix` and `driver`. Start with [`symmetric`].
+//! [`band`] is the first stage, [`chase`] the second. [`tridiagonal`] finds the eigenvectors of T:
+//! `divide` joins the halves of one level; `split`, `deflate` and `tables` are its arithmetic on
+//! the host. `probe` checks what comes out.
 
 mod band;
 #[cfg(test)]
@@ -11,6 +12,7 @@ mod cases;
 mod chase;
 mod deflate;
 mod divide;
+mod probe;
 mod split;
 pub(super) mod symmetric;
 mod tables;

@@ -5,6 +5,7 @@
 
 use super::band;
 use super::chase::{chase, Bandwidth, NARROW, WIDE};
+use super::probe::Probe;
 use super::tridiagonal;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::Family;
@@ -38,6 +39,9 @@ fn bandwidth<T: Scalar>(ctx: &'static Context, n: usize) -> Result<Bandwidth> {
 /// Eigenvalues of the symmetric `a` in ascending order in `w`, and eigenvectors in the columns of
 /// `z`. Only the lower triangle of `a` is read; its largest entry should be about one. `ended` is
 /// told the name of each stage when all of it is queued.
+///
+/// # Errors
+/// [`Error::NotConverged`] if the answer fails its check, and those of the GPU.
 pub(crate) fn decompose<T: Scalar>(
     ctx: &'static Context,
     a: View<T>,
@@ -50,6 +54,7 @@ pub(crate) fn decompose<T: Scalar>(
     let whole = Matrix::new(ctx, n, n)?;
     copy(ctx, a, whole.view())?;
     mirror(ctx, whole.view())?;
+    let probe = Probe::new(ctx, whole.view())?;
     let taus = band::reduce(ctx, whole.view(), by.columns)?;
     ended("dense to band")?;
     let chased = chase(ctx, whole.view(), by)?;
@@ -67,6 +72,7 @@ pub(crate) fn decompose<T: Scalar>(
         }
     };
     ended("the rest")?;
+    probe.check(ctx, &values, z)?;
     w.copy_from_slice(&values);
     Ok(())
 }

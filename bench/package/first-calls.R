@@ -127,11 +127,21 @@ measure <- function(program, arguments) {
 }
 
 table <- data.frame()
+# After each case, since the time on a machine can end before the last one.
+keep <- function() {
+  bench_write(output, "First calls in a new session", list(`Seconds` = table),
+    notes = c(
+      sprintf("Medians of %d processes each; device = \"%s\".", runs, device),
+      "`empty`: first call with an empty cache of the driver (and of CuPy); `filled`: first call",
+      "of the next process; `second`: its second call."
+    ))
+}
 add <- function(library, case, times) {
   row <- data.frame(library = library, case = case, empty = times[[1]], filled = times[[2]],
     second = times[[3]])
   message(paste(row, collapse = " "))
   table <<- rbind(table, row)
+  keep()
 }
 
 chosen <- grep("^--", words, value = TRUE, invert = TRUE)
@@ -147,10 +157,3 @@ if (nzchar(peers)) {
     }
   }
 }
-
-bench_write(output, "First calls in a new session", list(`Seconds` = table),
-  notes = c(
-    sprintf("Medians of %d processes each; device = \"%s\".", runs, device),
-    "`empty`: first call with an empty cache of the driver (and of CuPy); `filled`: first call of",
-    "the next process; `second`: its second call."
-  ))

@@ -1,0 +1,66 @@
+# From R matrix to R result: eigenvalues, singular values, principal components. Run by
+# eigen-host.sh.
+#   Rscript eigen-host.R PEERS.csv SIZE...
+# PEERS.csv is what eigen_host_torch.py printed on the same machine just before. Writes
+# eigen-host.md and eigen-host.csv.
+
+library(cudafactor)
+here <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[[1]]))
+source(file.path(here, "..", "common.R"))
+
+arguments <- commandArgs(TRUE)
+lines <- grep("^#", readLines(arguments[[1L]]), value = TRUE, invert = TRUE)
+parts <- regmatches(lines, regexec("^(.*),([0-9]+),([0-9.]+)$", lines))
+peers <- data.frame(name = vapply(parts, `[[`, "", 2L),
+  n = as.integer(vapply(parts, `[[`, "", 3L)), ms = as.double(vapply(parts, `[[`, "", 4L)))
+peer <- function(name, n) {
+  ms <- peers$ms[peers$name == name & peers$n == n]
+  if (length(ms)) ms[[1L]] else NA_real_
+}
+
+# The median of some calls after one that does not count.
+wall_ms <- function(call, repeats) {
+  times <- vapply(seq_len(repeats + 1L), function(i) {
+    start <- as.double(Sys.time())
+    call()
+    1e3 * (as.double(Sys.time()) - start)
+  }, 0)
+  median(times[-1L])
+}
+once_ms <- function(call) 1e3 * system.time(call())[[3L]]
+
+results <- data.frame()
+keep <- function(task, n, ours, base = NULL) {
+  ms <- wall_ms(ours, 3L)
+  base_ms <- if (is.null(base)) NA_real_ else once_ms(base)
+  row <- data.frame(task = task, n = n, ours_ms = ms, torch_ms = peer(task, n),
+    torch_over_ours = peer(task, n) / ms, base_ms = base_ms, base_over_ours = base_ms / ms)
+  print(row, digits = 3, row.names = FALSE)
+  results <<- rbind(results, row)
+  bench_write("eigen-host", "Eigenvalues and components from R matrix to R result",
+    list(`Beside PyTorch and base R` = results), c(
+      "- PyTorch: NumPy array in, NumPy arrays out (`eigen_host_torch.py`), in the same run:",
+      "  `eigh`, `eigvalsh`, `svd`, `svdvals`; for components `svd_lowrank` of all of them, which",
+      "  approximates",
+      "- medians of 3 calls after one that does not count; base R once, up to order 2048"
+    ), by = "bench/dense/eigen-host.sh")
+}
+
+for (n in as.integer(arguments[-1L])) {
+  set.seed(n)
+  a <- matrix(runif(n * n), n)
+  s <- a + t(a)
+  small <- function(call) if (n <= 2048L) call
+  keep("eigen, vectors", n, function() gpu_eigen(s, TRUE, device = "cuda"),
+    small(function() eigen(s, TRUE)))
+  keep("eigen, values", n, function() gpu_eigen(s, TRUE, TRUE, device = "cuda"),
+    small(function() eigen(s, TRUE, TRUE)))
+  keep("svd, vectors", n, function() gpu_svd(a, device = "cuda"), small(function() svd(a)))
+  keep("svd, values", n, function() gpu_svd(a, 0, 0, device = "cuda"),
+    small(function() svd(a, 0, 0)))
+}
+for (dim in list(c(1e6L, 100L), c(20000L, 2000L))) {
+  x <- matrix(runif(prod(dim)), dim[[1L]])
+  keep(sprintf("prcomp, %d rows", dim[[1L]]), dim[[2L]],
+    function() gpu_prcomp(x, device = "cuda"), function() prcomp(x))
+}

@@ -100,18 +100,20 @@ struct Chase {
         for (int e = 0; e < EACH / 8; ++e) m.partial[warp * B + p + PARTS * (first + e)] = x[e];
     }
 
-    // R <- H R H0 for the block of `rows` rows from row r0 on in the B columns before it, with H0
-    // of the step before, and H that of the first column of R H0. Returns the tau of H.
-    __device__ __forceinline__ T side(T* band, i64 r0, int rows, const T* v0, T tau0, T* v) {
-        T r[EACH], x[EACH], w = T(0);
-        // From one of the thread's entries to the next, PARTS columns to the right.
-        constexpr i64 STEP = PARTS * (LDB - 1);
-        T* at = band + B + i - p + (r0 - B + p) * LDB;
+    // From one of a thread's entries of R to the next, PARTS columns to the right.
+    static constexpr i64 STEP = PARTS * (LDB - 1);
+
+    // The first of the thread's entries of R, the block of rows from r0 on in the B columns before.
+    __device__ __forceinline__ T* left(T* band, i64 r0) {
+        return band + B + i - p + (r0 - B + p) * LDB;
+    }
+
+    // R <- H R H0 for the thread's entries r of R, with H0 of the step before, and H that of the
+    // first column of R H0. Returns the tau of H.
+    __device__ __forceinline__ T side(T* at, T (&r)[EACH], int rows, const T* v0, T tau0, T* v) {
+        T x[EACH], w = T(0);
 #pragma unroll
-        for (int e = 0; e < EACH; ++e) {
-            r[e] = i < rows ? __ldcg(at + e * STEP) : T(0);
-            w += r[e] * v0[p + PARTS * e];
-        }
+        for (int e = 0; e < EACH; ++e) w += r[e] * v0[p + PARTS * e];
         w = tau0 * over_row(w);
 #pragma unroll
         for (int e = 0; e < EACH; ++e) r[e] -= w * v0[p + PARTS * e];
@@ -145,15 +147,26 @@ struct Chase {
         return tau;
     }
 
-    // The lower triangle of the diagonal block, to shared memory as a whole matrix.
-    __device__ __forceinline__ void load(const T* band, i64 r0, int rows) {
+    // The thread's entries of R, zero in step 0, and those of the lower triangle of the diagonal
+    // block, which goes to shared memory as a whole matrix. All loads come before the first store,
+    // since each takes as long as all of them together.
+    __device__ __forceinline__ void load(const T* at, bool has_left, T (&r)[EACH], const T* band,
+                                         i64 r0, int rows) {
+        T d[EACH];
+#pragma unroll
+        for (int e = 0; e < EACH; ++e)
+            r[e] = has_left && i < rows ? __ldcg(at + e * STEP) : T(0);
+#pragma unroll
+        for (int e = 0; e < EACH; ++e) {
+            const int j = p + PARTS * e;
+            d[e] = j <= i && i < rows ? __ldcg(band + i - j + (r0 + j) * LDB) : T(0);
+        }
 #pragma unroll
         for (int e = 0; e < EACH; ++e) {
             const int j = p + PARTS * e;
             if (j > i) continue;
-            const T x = i < rows ? __ldcg(band + i - j + (r0 + j) * LDB) : T(0);
-            m.d[i * LD + j] = x;
-            m.d[j * LD + i] = x;
+            m.d[i * LD + j] = d[e];
+            m.d[j * LD + i] = d[e];
         }
     }
 
@@ -182,7 +195,6 @@ struct Chase {
                 const i64 r0 = s + 1 + (i64)k * B;
                 __syncthreads();
                 if (t == 0) {
-                    __threadfence();
                     tile::store_release(progress + s, r0 < n ? k : FINISHED);
                     if (s > 0 && r0 < n)
                         while (tile::load_acquire(progress + s - 1) < k + 2) {}
@@ -191,9 +203,11 @@ struct Chase {
                 __syncthreads();
                 const int rows = n - r0 < B ? int(n - r0) : B;
                 T* v = m.v[k & 1];
-                load(band, r0, rows);
+                T r[EACH];
+                T* at = left(band, r0);
+                load(at, k > 0, r, band, r0, rows);
                 const T* before = m.v[(k & 1) ^ 1];
-                tau = k == 0 ? head(band, s, rows, v) : side(band, r0, rows, before, tau, v);
+                tau = k == 0 ? head(band, s, rows, v) : side(at, r, rows, before, tau, v);
                 if (p == 0 && i < rows) vs[r0 + i + s * ldv] = v[i];
                 if (t == 0) taus[s + (i64)k * n] = tau;
                 both_sides(band, r0, rows, v, tau);

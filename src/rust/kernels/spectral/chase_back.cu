@@ -1,7 +1,5 @@
 // arch: sm_60
 // The product Q of the reflectors of chase.cu, applied without tensor cores; see chase_back.cuh.
-//
-// Loops over products are not unrolled: NVRTC then names registers differently from run to run.
 #include "chase_back.cuh"
 
 namespace {
@@ -50,27 +48,48 @@ struct Back {
     // Rows r0 to r0 + B - 1, to or from a half.
     template <bool STORE>
     __device__ __forceinline__ void move(int half, int r0) {
+        constexpr int TOGETHER = 8;  // loads that are under way at once
         T* to = m.z + half * B * LD;
-#pragma unroll 4
-        for (int e = lane; e < B * 8 * M; e += 32) {
-            const int i = e % B, c = e / B;
-            const bool there = r0 + i < n && c < columns;
-            T* z = at + r0 + i + c * ldz;
-            if (STORE) {
-                if (there) *z = to[i * LD + c];
-            } else {
-                to[i * LD + c] = there ? *z : T(0);
+#pragma unroll 1
+        for (int first = lane; first < B * 8 * M; first += 32 * TOGETHER) {
+            T x[TOGETHER];
+#pragma unroll
+            for (int u = 0; u < TOGETHER; ++u) {
+                const int e = first + 32 * u, i = e % B, c = e / B;
+                const bool there = r0 + i < n && c < columns;
+                T* z = at + r0 + i + c * ldz;
+                if (STORE) {
+                    if (there) *z = to[i * LD + c];
+                } else {
+                    x[u] = there ? *z : T(0);
+                }
+            }
+            if (STORE) continue;
+#pragma unroll
+            for (int u = 0; u < TOGETHER; ++u) {
+                const int e = first + 32 * u;
+                to[e % B * LD + e / B] = x[u];
             }
         }
         __syncwarp();
     }
 
     __device__ __forceinline__ void stage(const T* from) {
-        __syncthreads();
+        constexpr int ALL = Place::V / 4, TOGETHER = 8;
+        const auto* source = reinterpret_cast<const Four<T>*>(from);
         auto* to = reinterpret_cast<Four<T>*>(shared.step);
-#pragma unroll 4
-        for (int e = threadIdx.x; e < Place::V / 4; e += blockDim.x)
-            to[e] = reinterpret_cast<const Four<T>*>(from)[e];
+        const int threads = blockDim.x;
+        __syncthreads();
+#pragma unroll 1
+        for (int first = threadIdx.x; first < ALL; first += threads * TOGETHER) {
+            Four<T> x[TOGETHER];
+#pragma unroll
+            for (int u = 0; u < TOGETHER; ++u)
+                x[u] = source[min(first + u * threads, ALL - 1)];
+#pragma unroll
+            for (int u = 0; u < TOGETHER; ++u)
+                if (first + u * threads < ALL) to[first + u * threads] = x[u];
+        }
         __syncthreads();
     }
 
@@ -78,7 +97,7 @@ struct Back {
     // 8i of Y, and columns 4q to 4q + 3 of each 16.
     __device__ __forceinline__ void multiply(T (&y)[M][N][4], const T* a, const T* c, int ldc) {
         a += g, c += 4 * q;
-#pragma unroll 1
+#pragma unroll 4
         for (int k = 0; k < B; ++k, a += LD, c += ldc) {
             T av[M];
 #pragma unroll

@@ -52,13 +52,14 @@ __device__ __forceinline__ void multiply(double (&d)[M][2], const double (&a)[M]
             "{%8, %9}, {%0, %1, %2, %3};"
             : "+d"(d[0][0]), "+d"(d[0][1]), "+d"(d[M - 1][0]), "+d"(d[M - 1][1])
             : "d"(a[0][0]), "d"(a[M - 1][0]), "d"(a[0][1]), "d"(a[M - 1][1]), "d"(b.x), "d"(b.y));
-        return;
-    }
+    } else
 #endif
+    {
 #pragma unroll
-    for (int e = 0; e < 2; ++e)
+        for (int i = 0; i < M; ++i) mma_8x8x4(d[i][0], d[i][1], a[i][0], b.x);
 #pragma unroll
-        for (int i = 0; i < M; ++i) mma_8x8x4(d[i][0], d[i][1], a[i][e], e ? b.y : b.x);
+        for (int i = 0; i < M; ++i) mma_8x8x4(d[i][0], d[i][1], a[i][1], b.y);
+    }
 }
 
 // 8M columns of Z for each warp.
@@ -67,13 +68,19 @@ struct BackTiles {
     using Place = TilePlace<B>;
     static constexpr int N = B / 8;
     static constexpr int SLOTS = B == 32 ? 3 : 1;  // steps in shared memory
+    // Whether registers suffice to load rows of Z a step before they are needed.
+    static constexpr bool AHEAD = B * M < 128;
 
     double z[2][N][M][2], x[N][M][2];  // the halves of a step's rows; V'Z
-    double* memory;
+    double next[N][M][2];              // the rows after them
     const double* packed;
     double* at;  // the lane's first entry of row 0
     i64 ldz;
     int n, columns, total, lane;
+
+    static __device__ __forceinline__ double* slot(int step) {
+        return shared_memory<double>() + step % SLOTS * Place::SIZE;
+    }
 
     // Rows r0 to r0 + B - 1, from or to a half.
     template <bool STORE>
@@ -102,7 +109,8 @@ struct BackTiles {
         constexpr int FROM = PRODUCT ? Place::V : 0, TO = PRODUCT ? Place::SIZE : Place::V;
         if (step < total) {
             const double* from = packed + (i64)step * Place::SIZE;
-            const unsigned to = tile::shared_address(memory + step % SLOTS * Place::SIZE);
+            const unsigned to = tile::shared_address(slot(step));
+#pragma unroll 4
             for (int e = FROM + 2 * threadIdx.x; e < TO; e += 2 * blockDim.x)
                 asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to + 8 * e),
                              "l"(from + e)
@@ -135,11 +143,22 @@ struct BackTiles {
                 multiply<M>(z[HALF][j], x[c], tiles[32 * Place::vt_tile(HALF, j, c)]);
     }
 
-    // Rows of Z are r0 to r0 + 2B - 1; the first half of them is in z[0].
+    static __device__ __forceinline__ void copy(double (&to)[N][M][2],
+                                                const double (&from)[N][M][2]) {
+#pragma unroll
+        for (int j = 0; j < N; ++j)
+#pragma unroll
+            for (int i = 0; i < M; ++i)
+#pragma unroll
+                for (int e = 0; e < 2; ++e) to[j][i][e] = from[j][i][e];
+    }
+
+    // Rows of Z are r0 to r0 + 2B - 1; the first half of them is in z[0], the other in `next` if
+    // AHEAD.
     __device__ __forceinline__ void apply(int step, int r0) {
-        const double* slot = memory + step % SLOTS * Place::SIZE;
-        const double2* v = reinterpret_cast<const double2*>(slot) + lane;
-        move<false>(z[1], r0 + B);
+        const double2* v = reinterpret_cast<const double2*>(slot(step)) + lane;
+        if (AHEAD) copy(z[1], next);
+        move<false>(AHEAD ? next : z[1], r0 + (AHEAD ? 2 * B : B));
 #pragma unroll
         for (int c = 0; c < N; ++c)
 #pragma unroll
@@ -153,20 +172,14 @@ struct BackTiles {
         subtract<0>(v + Place::V / 2);
         move<true>(z[0], r0);
         subtract<1>(v + Place::V / 2);
-#pragma unroll
-        for (int j = 0; j < N; ++j)
-#pragma unroll
-            for (int i = 0; i < M; ++i)
-#pragma unroll
-                for (int e = 0; e < 2; ++e) z[0][j][i][e] = z[1][j][i][e];
+        copy(z[0], z[1]);
     }
 
-    // Every warp reads the rows that it has written itself: their lanes are the same in all groups.
+    // A lane reads the entries that it has written itself, for it has the same ones in all groups.
     __device__ __forceinline__ void run(Groups<B> groups, int count, int nz, const double* steps,
                                         double* zs, i64 ld) {
         const int c = (blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5)) * 8 * M;
         lane = threadIdx.x & 31;
-        memory = shared_memory<double>();
         packed = steps, n = groups.n, ldz = ld, total = groups.before(count);
         columns = nz - c - (lane >> 2);
         at = zs + 2 * (lane & 3) + (c + (lane >> 2)) * ld;
@@ -178,6 +191,7 @@ struct BackTiles {
         for (int g = 0; g < count; ++g) {
             int r0 = groups.row(g);
             move<false>(z[0], r0);
+            if (AHEAD) move<false>(next, r0 + B);
 #pragma unroll 1
             for (int k = groups.steps(g); k > 0; --k, ++step, r0 += B) apply(step, r0);
         }
@@ -187,7 +201,7 @@ struct BackTiles {
 }  // namespace
 
 #define APPLYING(B, M, NAME)                                                                     \
-    extern "C" __global__ void __launch_bounds__(256) chase_apply_##NAME##B##_f64(               \
+    extern "C" __global__ void __launch_bounds__(256, 1) chase_apply_##NAME##B##_f64(               \
         int n, int nz, int first, int count, const double* packed, double* z, i64 ldz) {         \
         BackTiles<B, M> back;                                                                    \
         back.run(Groups<B>{n, first}, count, nz, packed, z, ldz);                                \

@@ -45,10 +45,9 @@ struct Back {
           shared(memory),
           m(memory.warps[threadIdx.x >> 5]) {}
 
-    // Rows r0 to r0 + B - 1, to or from a half.
-    template <bool STORE>
-    __device__ __forceinline__ void move(int half, int r0) {
-        constexpr int TOGETHER = 8;  // loads that are under way at once
+    // Rows r0 to r0 + B - 1, to a half and from it.
+    __device__ __forceinline__ void load(int half, int r0) {
+        constexpr int TOGETHER = 8;  // loads under way
         T* to = m.z + half * B * LD;
 #pragma unroll 1
         for (int first = lane; first < B * 8 * M; first += 32 * TOGETHER) {
@@ -56,15 +55,8 @@ struct Back {
 #pragma unroll
             for (int u = 0; u < TOGETHER; ++u) {
                 const int e = first + 32 * u, i = e % B, c = e / B;
-                const bool there = r0 + i < n && c < columns;
-                T* z = at + r0 + i + c * ldz;
-                if (STORE) {
-                    if (there) *z = to[i * LD + c];
-                } else {
-                    x[u] = there ? *z : T(0);
-                }
+                x[u] = r0 + i < n && c < columns ? at[r0 + i + c * ldz] : T(0);
             }
-            if (STORE) continue;
 #pragma unroll
             for (int u = 0; u < TOGETHER; ++u) {
                 const int e = first + 32 * u;
@@ -73,7 +65,17 @@ struct Back {
         }
         __syncwarp();
     }
+    __device__ __forceinline__ void store(int half, int r0) {
+        const T* from = m.z + half * B * LD;
+#pragma unroll 4
+        for (int e = lane; e < B * 8 * M; e += 32) {
+            const int i = e % B, c = e / B;
+            if (r0 + i < n && c < columns) at[r0 + i + c * ldz] = from[i * LD + c];
+        }
+        __syncwarp();
+    }
 
+    // Copies V or V T to shared memory.
     __device__ __forceinline__ void stage(const T* from) {
         constexpr int ALL = Place::V / 4, TOGETHER = 8;
         const auto* source = reinterpret_cast<const Four<T>*>(from);
@@ -84,8 +86,7 @@ struct Back {
         for (int first = threadIdx.x; first < ALL; first += threads * TOGETHER) {
             Four<T> x[TOGETHER];
 #pragma unroll
-            for (int u = 0; u < TOGETHER; ++u)
-                x[u] = source[min(first + u * threads, ALL - 1)];
+            for (int u = 0; u < TOGETHER; ++u) x[u] = source[min(first + u * threads, ALL - 1)];
 #pragma unroll
             for (int u = 0; u < TOGETHER; ++u)
                 if (first + u * threads < ALL) to[first + u * threads] = x[u];
@@ -153,16 +154,16 @@ struct Back {
 #pragma unroll 1
         for (int group = 0; group < count; ++group) {
             int r0 = groups.row(group);
-            move<false>(0, r0);
+            load(0, r0);
 #pragma unroll 1
             for (int k = 0; k < groups.steps(group); ++k, r0 += B, packed += Place::SIZE) {
                 const int older = k & 1;
-                move<false>(older ^ 1, r0 + B);
+                load(older ^ 1, r0 + B);
                 stage(packed);
                 project(older);
                 stage(packed + Place::V);
                 subtract(older);
-                move<true>(older, r0);
+                store(older, r0);
             }
         }
     }
@@ -171,7 +172,7 @@ struct Back {
 }  // namespace
 
 #define APPLYING(T, B, M, SUFFIX)                                                                \
-    extern "C" __global__ void __launch_bounds__(128) chase_apply_group##B##_##SUFFIX(           \
+    extern "C" __global__ void __launch_bounds__(128, 2) chase_apply_group##B##_##SUFFIX(        \
         int n, int nz, int first, int count, const T* packed, T* z, i64 ldz) {                   \
         auto* memory = shared_memory<Back<T, B, M>::Shared>();                                   \
         Back<T, B, M>(*memory).run(Groups<B>{n, first}, count, nz, packed, z, ldz);              \

@@ -59,9 +59,10 @@ __device__ __forceinline__ void pack(Groups<B> groups, const T* vs, i64 ldv, con
     // V'V above the diagonal, by columns.
     for (int e = t; e < B * B; e += THREADS) {
         const int c = e / B, q = e % B;
+        if (q >= c) continue;
         T sum = T(0);
         for (int i = c; i < q + B; ++i) sum += m.v[q * LDV + i] * m.v[c * LDV + i];
-        if (q < c) m.t[c * LDT + q] = sum;
+        m.t[c * LDT + q] = sum;
     }
     __syncthreads();
     // T is upper triangular: its column c is tau_c (-T V'v_c, 1). Four neighbouring threads compute
@@ -87,10 +88,9 @@ __device__ __forceinline__ void pack(Groups<B> groups, const T* vs, i64 ldv, con
 
 }  // namespace
 
-#define PACKING(PLACE, T, B, SUFFIX)                                                \
-    extern "C" __global__ void __launch_bounds__(4 * B)                             \
-        chase_pack_steps##B##_##SUFFIX(int n, int first, const T* vs, i64 ldv,      \
-                                       const T* taus, T* packed) {                  \
-        auto* memory = shared_memory<PackingMemory<T, B>>();                        \
-        pack<PLACE<B>>(Groups<B>{n, first}, vs, ldv, taus, packed, *memory);        \
+#define PACKING(PLACE, T, B, SUFFIX)                                                             \
+    extern "C" __global__ void __launch_bounds__(4 * B) chase_pack_steps##B##_##SUFFIX(          \
+        int n, int first, const T* vs, i64 ldv, const T* taus, T* packed) {                      \
+        auto* memory = shared_memory<PackingMemory<T, B>>();                                     \
+        pack<PLACE<B>>(Groups<B>{n, first}, vs, ldv, taus, packed, *memory);                     \
     }

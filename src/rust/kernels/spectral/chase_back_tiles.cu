@@ -175,7 +175,7 @@ struct BackTiles {
         copy(z[0], z[1]);
     }
 
-    // A lane reads the entries that it has written itself, for it has the same ones in all groups.
+    // A lane has the same entries in all groups, so it reads what it has written itself.
     __device__ __forceinline__ void run(Groups<B> groups, int count, int nz, const double* steps,
                                         double* zs, i64 ld) {
         const int c = (blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5)) * 8 * M;
@@ -200,11 +200,11 @@ struct BackTiles {
 
 }  // namespace
 
-#define APPLYING(B, M, NAME)                                                                     \
-    extern "C" __global__ void __launch_bounds__(256, 1) chase_apply_##NAME##B##_f64(               \
-        int n, int nz, int first, int count, const double* packed, double* z, i64 ldz) {         \
-        BackTiles<B, M> back;                                                                    \
-        back.run(Groups<B>{n, first}, count, nz, packed, z, ldz);                                \
+#define APPLYING(B, M, NAME)                                                                    \
+    extern "C" __global__ void __launch_bounds__(256, 1) chase_apply_##NAME##B##_f64(           \
+        int n, int nz, int first, int count, const double* packed, double* z, i64 ldz) {        \
+        BackTiles<B, M> back;                                                                   \
+        back.run(Groups<B>{n, first}, count, nz, packed, z, ldz);                               \
     }
 
 PACKING(TilePlace, double, 32, f64)

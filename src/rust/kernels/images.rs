@@ -7,7 +7,7 @@ type Image = (&'static str, i32, &'static [u8]);
 pub(crate) static PTX: &[Image] = &[
     ("chase", 70, include_bytes!("ptx/chase.sm_70.ptx.lzma")),
     ("chase_back", 60, include_bytes!("ptx/chase_back.sm_60.ptx.lzma")),
-    ("chase_back_tiles", 80, include_bytes!("ptx/chase_back_tiles.sm_80.ptx.lzma")),
+    ("chase_back_tiles", 90, include_bytes!("ptx/chase_back_tiles.sm_90.ptx.lzma")),
     ("cholesky", 60, include_bytes!("ptx/cholesky.sm_60.ptx.lzma")),
     ("cholesky_batch", 60, include_bytes!("ptx/cholesky_batch.sm_60.ptx.lzma")),
     ("cholesky_tiles", 90, include_bytes!("ptx/cholesky_tiles.sm_90.ptx.lzma")),
@@ -48,6 +48,7 @@ pub(crate) static PTX: &[Image] = &[
 /// PTX for GPUs that have machine code.
 #[cfg(any(test, feature = "older-ptx"))]
 pub(crate) static OLDER_PTX: &[Image] = &[
+    ("chase_back_tiles", 80, include_bytes!("ptx/chase_back_tiles.sm_80.ptx.lzma")),
     ("cholesky_tiles", 80, include_bytes!("ptx/cholesky_tiles.sm_80.ptx.lzma")),
     ("cholesky_update", 80, include_bytes!("ptx/cholesky_update.sm_80.ptx.lzma")),
     ("product", 80, include_bytes!("ptx/product.sm_80.ptx.lzma")),

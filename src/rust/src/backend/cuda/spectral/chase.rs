@@ -1,11 +1,12 @@
-//! Band to tridiagonal: `B = Q2 T Q2'` by bulge chasing (`kernels/spectral/chase.cu`), and Q2
-//! applied to other columns (`kernels/spectral/chase_back.cu`).
+//! Band to tridiagonal: `B = Q2 T Q2'` by bulge chasing (`kernels/spectral/chase.cu`).
 //!
 //! Device memory: `2 b n` numbers for the band, `n n` for the reflectors and `n n / b` for their
-//! factors, where b is the bandwidth.
+//! factors, where b is the bandwidth. `Chased::back` takes up to 64 MiB, or `4 b n` numbers if that
+//! is more.
 
 use std::mem::size_of;
 
+use super::back::{Back, Reflectors};
 use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
@@ -24,9 +25,9 @@ pub(crate) struct Bandwidth {
     load: Kernel,
     chase: Kernel,
     read: Kernel,
-    pack: Kernel,
-    apply: Kernel,
-    apply_tiles: Kernel,
+    back: Back,
+    /// For few columns and for many.
+    back_tiles: [Back; 2],
 }
 
 pub(crate) static NARROW: Bandwidth = Bandwidth {
@@ -34,22 +35,24 @@ pub(crate) static NARROW: Bandwidth = Bandwidth {
     load: kernel(Family::Chase, "band_load_plain32"),
     chase: kernel(Family::Chase, "band_chase_bulges32"),
     read: kernel(Family::Chase, "band_read_plain32"),
-    pack: kernel(Family::ChaseBack, "chase_pack_steps32"),
-    apply: kernel(Family::ChaseBack, "chase_apply_group32"),
-    apply_tiles: kernel(Family::ChaseBackTiles, "chase_apply_group32"),
+    back: Back::plain(32, "chase_pack_steps32", "chase_apply_group32"),
+    back_tiles: [
+        Back::tiles(32, 8, "chase_pack_steps32", "chase_apply_eight32"),
+        Back::tiles(32, 16, "chase_pack_steps32", "chase_apply_sixteen32"),
+    ],
 };
 pub(crate) static WIDE: Bandwidth = Bandwidth {
     columns: 64,
     load: kernel(Family::Chase, "band_load_plain64"),
     chase: kernel(Family::Chase, "band_chase_bulges64"),
     read: kernel(Family::Chase, "band_read_plain64"),
-    pack: kernel(Family::ChaseBack, "chase_pack_steps64"),
-    apply: kernel(Family::ChaseBack, "chase_apply_group64"),
-    apply_tiles: kernel(Family::ChaseBackTiles, "chase_apply_group64"),
+    back: Back::plain(64, "chase_pack_steps64", "chase_apply_group64"),
+    back_tiles: [
+        Back::tiles(64, 8, "chase_pack_steps64", "chase_apply_eight64"),
+        Back::tiles(64, 16, "chase_pack_steps64", "chase_apply_sixteen64"),
+    ],
 };
 
-/// Columns of Z of a block of threads.
-const SLAB: usize = 64;
 /// Threads of a row.
 const PARTS: usize = 4;
 
@@ -58,29 +61,30 @@ impl Bandwidth {
         (PARTS * self.columns) as u32
     }
 
-    /// Bytes of shared memory: `Chase::Shared`, `PackingMemory` and `Back::Shared` in the kernels.
+    /// Bytes of shared memory: `Chase::Shared` in the kernels.
     fn chasing<T>(&self) -> usize {
         let (b, warps) = (self.columns, PARTS * self.columns / 32);
         (b * (b + 1) + warps * b + 4 * b + 2 * (warps + 1)) * size_of::<T>()
     }
 
-    fn packing<T>(&self) -> usize {
-        let b = self.columns;
-        b * (3 * b + 2) * size_of::<T>()
-    }
-
-    fn applying<T>(&self) -> usize {
-        3 * self.columns * (SLAB + 4) * size_of::<T>()
-    }
-
-    /// The most that a block of any of the kernels has.
+    /// The least that a GPU must have for a block.
     pub(crate) fn shared<T>(&self) -> usize {
-        let all = [
-            self.chasing::<T>(),
-            self.packing::<T>(),
-            self.applying::<T>(),
-        ];
-        all.into_iter().max().unwrap_or(0)
+        self.chasing::<T>().max(self.back.shared::<T>())
+    }
+
+    /// The kernels that apply Q2 to so many columns. A warp with sixteen of them reads V and V T
+    /// half as often, but there are fewer warps.
+    fn back<T>(&self, ctx: &'static Context, columns: usize) -> &Back {
+        let double = size_of::<T>() == size_of::<f64>();
+        if !double || !ctx.has(Family::ChaseBackTiles) {
+            return &self.back;
+        }
+        let many = columns >= 16 * 3 * ctx.properties.multiprocessors;
+        let tiles = &self.back_tiles[usize::from(many)];
+        match tiles.shared::<T>() <= ctx.properties.shared {
+            true => tiles,
+            false => &self.back,
+        }
     }
 }
 
@@ -151,49 +155,15 @@ pub(crate) fn chase<T: Scalar>(
 impl<T: Scalar> Chased<T> {
     /// `Z <- Q2 Z`
     pub(crate) fn back(&self, ctx: &'static Context, z: View<T>) -> Result<()> {
-        let (n, b) = (self.diagonal.len(), self.by.columns);
-        if n < 3 || z.cols == 0 {
+        let order = self.diagonal.len();
+        if order < 3 || z.cols == 0 {
             return Ok(());
         }
-        let count = |first: usize| (n - 1 - first).div_ceil(b);
-        let packed = Buffer::of::<T>(ctx, count(0) * 4 * b * b)?;
-        let double = size_of::<T>() == size_of::<f64>();
-        let apply = match double && ctx.has(Family::ChaseBackTiles) {
-            true => self.by.apply_tiles,
-            false => self.by.apply,
+        let reflectors = Reflectors {
+            order,
+            vectors: self.reflectors.ptr,
+            taus: self.taus.ptr,
         };
-        for first in (0..n - 2).step_by(b).rev() {
-            ctx.launch_shared::<T>(
-                self.by.pack,
-                (count(first), 1),
-                self.by.threads(),
-                self.by.packing::<T>(),
-                &args![
-                    n as i32,
-                    first as i32,
-                    self.reflectors.ptr,
-                    n as i64,
-                    self.taus.ptr,
-                    packed.ptr
-                ],
-            )?;
-            ctx.launch_shared::<T>(
-                apply,
-                (z.cols.div_ceil(SLAB), 1),
-                self.by.threads(),
-                self.by.applying::<T>(),
-                &args![
-                    n as i32,
-                    z.cols as i32,
-                    first as i32,
-                    count(first) as i32,
-                    packed.ptr,
-                    z.ptr,
-                    z.ld()
-                ],
-            )?;
-            ctx.fence()?;
-        }
-        Ok(())
+        self.by.back::<T>(ctx, z.cols).apply(ctx, &reflectors, z)
     }
 }

@@ -155,8 +155,7 @@ as_spectral_operand <- function(x, alternative, call) {
   x
 }
 
-# The matrix as doubles without dimnames. Base R's text for values that are not finite is also that
-# for text.
+# The matrix as doubles. Base R's text for values that are not finite is also that for text.
 as_finite <- function(x, where, call) {
   finite <- if (is.numeric(x) || is.logical(x)) {
     x <- as_double(x, call)
@@ -168,7 +167,6 @@ as_finite <- function(x, where, call) {
     abort("non_finite", base_text("infinite or missing values in 'x'", domain = "R-base"), call,
       argument = "x")
   }
-  dimnames(x) <- NULL
   x
 }
 

@@ -225,6 +225,9 @@ native_resident_bind <- function(values, starts, shapes, dim, out, how) .Call(wr
 # The largest sum of absolute values in a column: finite only if every entry is
 native_norm1 <- function(x, xdim, how) .Call(wrap__native_norm1, x, xdim, how)
 
+# out = each column of x without its value in `values`
+native_subtract_columns <- function(x, xdim, values, out, how) .Call(wrap__native_subtract_columns, x, xdim, values, out, how)
+
 # Whether all entries behind a handle are finite; the norms of columns decide where only their
 # sums are not
 native_resident_finite <- function(x, how) .Call(wrap__native_resident_finite, x, how)

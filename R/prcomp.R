@@ -101,8 +101,14 @@ prcomp_of <- function(x, retx, center, scale., tol, rank., device, precision, wh
   invalid <- function(argument) function(message, call) abort_argument(argument, message, call)
   x <- as_spectral_operand(x, "stats::prcomp()", call)
   numbers <- is.numeric(x) || is.logical(x)
-  x <- as_base(scale(x, center, FALSE), if (numbers) invalid("center") else abort_type, call)
-  x <- as_base(scale(x, FALSE, scale.), if (numbers) invalid("scale.") else abort_type, call)
+  x <- if (isTRUE(center) && is_plain_double(x)) {
+    centred(x, where, call)
+  } else {
+    as_base(scale(x, center, FALSE), if (numbers) invalid("center") else abort_type, call)
+  }
+  if (!isFALSE(scale.)) {
+    x <- as_base(scale(x, FALSE, scale.), if (numbers) invalid("scale.") else abort_type, call)
+  }
   # A matrix that scale() made before keeps its attributes, as in base R.
   centre <- attr(x, "scaled:center")
   spread <- attr(x, "scaled:scale")
@@ -136,5 +142,20 @@ prcomp_of <- function(x, retx, center, scale., tol, rank., device, precision, wh
     out$x <- multiply(x, dim(x), rotation, dim(rotation), "matmult", device, precision, call)
   }
   class(out) <- "prcomp"
+  out
+}
+
+# Whether a matrix of numbers has rows, and no attributes but dim and dimnames.
+is_plain_double <- function(x) {
+  is.double(x) && nrow(x) > 0L && all(names(attributes(x)) %in% c("dim", "dimnames"))
+}
+
+# scale(x, TRUE, FALSE), on several threads.
+centred <- function(x, where, call) {
+  means <- colMeans(x, na.rm = TRUE)
+  out <- .External(alloc_matrix, nrow(x), ncol(x))
+  unwrap(native_subtract_columns(x, dim(x), means, out, where), call)
+  attr(out, "dimnames") <- dimnames(x)
+  attr(out, "scaled:center") <- means
   out
 }

@@ -74,7 +74,7 @@ gpu_svd <- function(x, nu = min(n, p), nv = min(n, p),
   svd_of(x, nu, nv, where, call)
 }
 
-# The matrix as doubles without dimnames. `alternative` is for complex matrices.
+# The matrix as doubles. `alternative` is for complex matrices.
 as_svd_operand <- function(x, alternative, where, call) {
   x <- as_finite(as_spectral_operand(x, alternative, call), where, call)
   if (!length(x)) {

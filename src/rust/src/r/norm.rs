@@ -1,11 +1,12 @@
-//! A pass over a matrix in host memory, on the threads of the CPU.
+//! Passes over a matrix in host memory, on the threads of the CPU.
 
 use crate::device::blas::Blas;
 use crate::device::memory::Memory;
 use extendr_api::prelude::*;
 
 use crate::backend::cpu::CpuDevice;
-use crate::r::args;
+use crate::base::columns;
+use crate::r::args::{self, Out};
 use crate::r::handle::resident;
 use crate::r::on_resident::on_resident;
 use crate::r::reply::reply;
@@ -20,6 +21,19 @@ fn native_norm1(x: Robj, xdim: Robj, how: Robj) -> Robj {
         let dev = CpuDevice::new(How::parse(&how)?.threads);
         let x = Memory::<f64>::load(&dev, x)?;
         Ok(list!(norm1 = Blas::<f64>::norm1(&dev, &x)?))
+    })
+}
+
+/// out = each column of x without its value in `values`
+#[extendr]
+fn native_subtract_columns(x: Robj, xdim: Robj, values: Robj, out: Robj, how: Robj) -> Robj {
+    reply(|| {
+        let dim = args::dims(&xdim)?;
+        let (x, values) = (args::matrix(&x, dim)?, args::doubles(&values)?);
+        let mut out = Out::new(&out, dim)?;
+        let threads = CpuDevice::new(How::parse(&how)?.threads).threads();
+        columns::subtract(x, values, out.slice(), threads);
+        Ok(list!())
     })
 }
 
@@ -43,5 +57,6 @@ fn native_resident_finite(x: Robj, how: Robj) -> Robj {
 extendr_module! {
     mod norm;
     fn native_norm1;
+    fn native_subtract_columns;
     fn native_resident_finite;
 }

@@ -3,10 +3,11 @@
 //! Eigenvalue routines square entries, and mix them with numbers of order one. The scaling rounds
 //! nothing but entries that are below the smallest normal number after it.
 
-use faer::MatRef;
+use faer::{MatMut, MatRef};
 
 use crate::base::error::{Error, Result};
 use crate::base::scalar::{try_zeroed, Scalar};
+use crate::base::threads::{join, share, wanted};
 
 /// A scaled copy of a matrix.
 pub(crate) struct Scaled<T> {
@@ -35,39 +36,91 @@ fn halves<T: Scalar>(exponent: i32) -> [T; 2] {
     [half, exponent - half].map(|e| T::from_f64(f64::from(e).exp2()))
 }
 
+/// The largest magnitude of the columns, NaN or infinity if an entry is not finite. Entries above
+/// row `j + first` of column j do not count, if there is a `first`.
+fn largest<T: Scalar>(threads: usize, x: MatRef<'_, T>, first: Option<usize>) -> f64 {
+    if threads > 1 && x.ncols() > 1 {
+        let half = x.ncols() / 2;
+        let (left, right) = x.split_at_col(half);
+        let (one, two) = join(
+            threads,
+            |threads| largest(threads, left, first),
+            |threads| largest(threads, right, first.map(|first| first + half)),
+        );
+        // NaN is larger than all.
+        return if one > two || one.is_nan() { one } else { two };
+    }
+    let mut largest = 0.0_f64;
+    for j in 0..x.ncols() {
+        for i in first.map_or(0, |first| first + j)..x.nrows() {
+            let size = x[(i, j)].to_f64().abs();
+            if !size.is_finite() {
+                return f64::NAN;
+            }
+            largest = if size > largest { size } else { largest };
+        }
+    }
+    largest
+}
+
+/// `out <- x factors[0] factors[1]`, where [`largest`] looks.
+fn copy<T: Scalar>(
+    threads: usize,
+    x: MatRef<'_, T>,
+    factors: [T; 2],
+    first: Option<usize>,
+    mut out: MatMut<'_, T>,
+) {
+    if threads > 1 && x.ncols() > 1 {
+        let half = x.ncols() / 2;
+        let (from, others) = x.split_at_col(half);
+        let (to, rest) = out.split_at_col_mut(half);
+        join(
+            threads,
+            |threads| copy(threads, from, factors, first, to),
+            |threads| {
+                copy(
+                    threads,
+                    others,
+                    factors,
+                    first.map(|first| first + half),
+                    rest,
+                )
+            },
+        );
+        return;
+    }
+    for j in 0..x.ncols() {
+        for i in first.map_or(0, |first| first + j)..x.nrows() {
+            out[(i, j)] = x[(i, j)] * factors[0] * factors[1];
+        }
+    }
+}
+
 impl<T: Scalar> Scaled<T> {
     /// # Errors
     /// [`Error::NonFinite`], or too little memory.
     pub fn all(x: MatRef<'_, T>) -> Result<Self> {
-        Scaled::new(x, |_| 0)
+        Scaled::new(x, None)
     }
 
     /// As [`Scaled::all`], of the lower triangle: others are neither read nor checked, and the copy
     /// has zeros there.
     pub fn lower(x: MatRef<'_, T>) -> Result<Self> {
-        Scaled::new(x, |j| j)
+        Scaled::new(x, Some(0))
     }
 
-    fn new(x: MatRef<'_, T>, first: impl Fn(usize) -> usize) -> Result<Self> {
+    fn new(x: MatRef<'_, T>, first: Option<usize>) -> Result<Self> {
         let (m, n) = x.shape();
-        let mut largest = 0.0_f64;
-        for j in 0..n {
-            for i in first(j)..m {
-                let size = x[(i, j)].to_f64().abs();
-                if !size.is_finite() {
-                    return Err(Error::NonFinite);
-                }
-                largest = if size > largest { size } else { largest };
-            }
+        let threads = share(wanted(), m as f64 * n as f64);
+        let largest = largest(threads, x, first);
+        if largest.is_nan() {
+            return Err(Error::NonFinite);
         }
         let exponent = exponent_of(largest);
-        let [one, two] = halves::<T>(-exponent);
         let mut data = try_zeroed(m * n)?;
-        for (j, column) in data.chunks_exact_mut(m.max(1)).enumerate() {
-            for (i, to) in column.iter_mut().enumerate().skip(first(j)) {
-                *to = x[(i, j)] * one * two;
-            }
-        }
+        let out = MatMut::from_column_major_slice_mut(&mut data, m, n);
+        copy(threads, x, halves::<T>(-exponent), first, out);
         Ok(Scaled {
             data,
             shape: (m, n),
@@ -118,6 +171,21 @@ mod tests {
         let single = [f32::MIN_POSITIVE, -f32::MAX];
         let x = MatRef::from_column_major_slice(&single, 2, 1);
         assert!((1.0..2.0).contains(&-Scaled::all(x).unwrap().view()[(1, 0)]));
+    }
+
+    #[test]
+    fn threads_see_every_entry() {
+        let n = 700;
+        let entry = |i: usize, j: usize| if i < j { f64::NAN } else { (i + j) as f64 };
+        let x = faer::Mat::from_fn(n, n, entry);
+        for threads in [1, 3, 8] {
+            assert!(largest(threads, x.as_ref(), None).is_nan());
+            assert_eq!(largest(threads, x.as_ref(), Some(0)), 2.0 * (n - 1) as f64);
+            let mut out = faer::Mat::<f64>::zeros(n, n);
+            copy(threads, x.as_ref(), [0.5, 0.5], Some(0), out.as_mut());
+            let half = |i: usize, j: usize| if i < j { 0.0 } else { (i + j) as f64 / 4.0 };
+            assert!(out == faer::Mat::from_fn(n, n, half));
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::base::scalar::Scalar;
 
 /// From this order on a wide band is faster: products with its columns have twice the rate, and
 /// the chase takes longer.
-const WIDE_FROM: usize = 6144;
+const WIDE_FROM: usize = 10240;
 
 /// The band that suits the order and the GPU.
 ///

@@ -20,7 +20,9 @@ subjects <- list(
     "gpu-peers", "gpu-peers-lu-qr", "gpu-peers-vectors", "gpu-peers-traits", "gpu-peers-joins",
     "gpu-families"
   ),
-  "Eigenvalues and singular values" = c("eigen-cpu", "eigen-cpu-2"),
+  "Eigenvalues and singular values" = c(
+    "gpu-peers-eigen", "eigen-host", "eigen-cpu", "eigen-cpu-2", "first-calls-eigen"
+  ),
   "Large Cholesky factorizations" = c(
     "chol-file", "chol-file-cpu", "kills", "chol-host", "chol-orders", "gpus-default", "large"
   ),

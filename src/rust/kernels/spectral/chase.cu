@@ -253,7 +253,7 @@ __device__ __forceinline__ void read_band(int n, const T* band, T* diagonal, T* 
         read_band<T, B>(n, band, diagonal, below);                                            \
     }
 
+// Single precision has the narrow band alone, since machine code has a limit of size.
 INSTANCES(double, 32, f64)
 INSTANCES(double, 64, f64)
 INSTANCES(float, 32, f32)
-INSTANCES(float, 64, f32)

@@ -181,8 +181,6 @@ struct Back {
 PACKING(PlainPlace, double, 32, f64)
 PACKING(PlainPlace, double, 64, f64)
 PACKING(PlainPlace, float, 32, f32)
-PACKING(PlainPlace, float, 64, f32)
 APPLYING(double, 32, 1, f64)
 APPLYING(double, 64, 1, f64)
 APPLYING(float, 32, 2, f32)
-APPLYING(float, 64, 2, f32)

@@ -5,7 +5,7 @@
 //! the number of threads, or on the columns that are next to it.
 
 use crate::base::scalar::Scalar;
-use crate::base::threads::{join, share};
+use crate::base::threads::join;
 
 /// Entries that one thread takes at once.
 const CHUNK: usize = 4096;
@@ -93,30 +93,6 @@ pub(crate) fn pairs(x: &[f64], y: &mut [f64], threads: usize, f: &(impl Fn(f64, 
     let at = half(x.len());
     let ((x1, x2), (y1, y2)) = (x.split_at(at), y.split_at_mut(at));
     join(threads, |t| pairs(x1, y1, t, f), |t| pairs(x2, y2, t, f));
-}
-
-/// `out` = each column of x without its value: there are as many columns as values.
-pub(crate) fn subtract(x: &[f64], values: &[f64], out: &mut [f64], threads: usize) {
-    let threads = share(threads, out.len() as f64);
-    if threads < 2 || values.len() < 2 {
-        let rows = (out.len() / values.len().max(1)).max(1);
-        let columns = x.chunks_exact(rows).zip(out.chunks_exact_mut(rows));
-        for ((from, to), value) in columns.zip(values) {
-            to.iter_mut()
-                .zip(from)
-                .for_each(|(to, from)| *to = from - value);
-        }
-        return;
-    }
-    let half = values.len() / 2;
-    let at = out.len() / values.len() * half;
-    let ((x1, x2), (y1, y2)) = (x.split_at(at), out.split_at_mut(at));
-    let (left, right) = values.split_at(half);
-    join(
-        threads,
-        |t| subtract(x1, left, y1, t),
-        |t| subtract(x2, right, y2, t),
-    );
 }
 
 /// Products of pairs of entries.

@@ -4,8 +4,8 @@ use crate::device::blas::Blas;
 use crate::device::memory::Memory;
 use extendr_api::prelude::*;
 
+use crate::algo::dense::centre;
 use crate::backend::cpu::CpuDevice;
-use crate::base::columns;
 use crate::r::args::{self, Out};
 use crate::r::handle::resident;
 use crate::r::on_resident::on_resident;
@@ -32,7 +32,7 @@ fn native_subtract_columns(x: Robj, xdim: Robj, values: Robj, out: Robj, how: Ro
         let (x, values) = (args::matrix(&x, dim)?, args::doubles(&values)?);
         let mut out = Out::new(&out, dim)?;
         let threads = CpuDevice::new(How::parse(&how)?.threads).threads();
-        columns::subtract(x, values, out.slice(), threads);
+        centre::subtract(x, values, out.slice(), threads);
         Ok(list!())
     })
 }

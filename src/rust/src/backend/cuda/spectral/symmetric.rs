@@ -3,6 +3,8 @@
 //! Device memory for order n: the matrix's copy, the reflectors of the second stage, and for
 //! vectors the workspace of divide and conquer; each has `n n` numbers.
 
+use std::mem::size_of;
+
 use super::band;
 use super::chase::{chase, Bandwidth, NARROW, WIDE};
 use super::probe::Probe;
@@ -18,7 +20,7 @@ use crate::base::scalar::Scalar;
 /// the chase takes longer.
 const WIDE_FROM: usize = 10240;
 
-/// The band that suits the order and the GPU.
+/// The band that suits the order and the GPU: in single precision there is the narrow one alone.
 ///
 /// # Errors
 /// [`Error::DeviceUnavailable`] if the GPU has no kernels for the second stage.
@@ -29,7 +31,8 @@ fn bandwidth<T: Scalar>(ctx: &'static Context, n: usize) -> Result<Bandwidth> {
             reason: "eigenvalues need a GPU of compute capability 7.0 or newer".to_string(),
         });
     }
-    Ok(if n >= WIDE_FROM && fits(&WIDE) {
+    let double = size_of::<T>() == size_of::<f64>();
+    Ok(if double && n >= WIDE_FROM && fits(&WIDE) {
         WIDE
     } else {
         NARROW

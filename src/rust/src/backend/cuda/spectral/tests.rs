@@ -80,8 +80,10 @@ fn given<T: Scalar>() {
         1, 2, 3, 31, 32, 33, 34, 63, 64, 65, 66, 67, 96, 127, 128, 129, 130, 200, 321, 700, 1100,
     ];
     for by in [NARROW, WIDE] {
-        // `bandwidth` chooses the narrow band on a GPU with less shared memory than this.
-        if by.columns == WIDE.columns && by.shared::<T>() > ctx.properties.shared {
+        // `bandwidth` chooses the narrow band in single precision, and on a GPU with less shared
+        // memory than this.
+        let single = T::SUFFIX == f32::SUFFIX;
+        if by.columns == WIDE.columns && (single || by.shared::<T>() > ctx.properties.shared) {
             continue;
         }
         for n in sizes {

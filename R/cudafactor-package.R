@@ -17,8 +17,8 @@
 #' | `mapply(lm.fit, designs, responses)` | [gpu_lm_fit()] of arrays |
 #' | `solve()`, `determinant()` | [gpu_solve()], [gpu_determinant()] |
 #' | `Matrix::lu()` | [gpu_lu()] |
-#' | `eigen()`, `svd()`, `norm()` on the CPU | [gpu_eigen()], [gpu_svd()], [gpu_norm()] |
-#' | `prcomp()`, `MASS::ginv()` on the CPU | [gpu_prcomp()], [gpu_ginv()] |
+#' | `eigen()`, `svd()`, `norm()` | [gpu_eigen()], [gpu_svd()], [gpu_norm()] |
+#' | `prcomp()`, `MASS::ginv()` | [gpu_prcomp()], [gpu_ginv()] |
 #' | `backsolve()`, `forwardsolve()` | [gpu_backsolve()], [gpu_forwardsolve()] |
 #' | `chol()` of a matrix too large for one GPU | [chol_gpus()], [gpu_chol()] |
 #' | `chol()` of a matrix on disk | [chol_file()] of a [tile_matrix()] |
@@ -105,7 +105,8 @@
 #'   by at least a quarter, else the CPU. A model estimates the time of the call on both. It knows
 #'   the operations, the transfers, the CPU threads, and the GPU's multiprocessors, clock and speed
 #'   in double precision.
-#' * If the GPU that `"auto"` chose fails or has too little memory, the call runs again on the CPU.
+#' * If the GPU that `"auto"` chose fails, has too little memory, or gives an answer that fails its
+#'   check, the call runs again on the CPU.
 #' * Calls of fewer than 1e7 operations stay on the CPU and do not open the driver. So do calls for
 #'   which no known GPU would be faster. Sparse systems, covariances, images and matrices in files
 #'   have size limits of their own.

@@ -1,7 +1,7 @@
 #' Eigenvalues and eigenvectors
 #'
-#' `gpu_eigen(x)` returns what [base::eigen()] returns, for real matrices. A GPU computes those of a
-#' symmetric matrix, the CPU those of others.
+#' `gpu_eigen(x)` returns what [base::eigen()] returns, for real matrices. A GPU can compute those
+#' of a symmetric matrix, and the CPU computes those of others.
 #'
 #' A matrix counts as symmetric by the rule of [base::isSymmetric()]. Of a symmetric matrix only the
 #' lower triangle is read.
@@ -36,8 +36,8 @@
 #' GPU, `device = "auto"` computes on the CPU.
 #'
 #' @section Device: `"auto"` takes a GPU where that is faster, from orders of about 1000 on. The CPU
-#' uses one thread below order 400. An interrupt takes effect between the steps of a decomposition,
-#' which can take seconds on the CPU.
+#' uses one thread below order 400. A GPU needs compute capability 7.0. An interrupt takes effect
+#' between the steps of a decomposition, which can take seconds on the CPU.
 #'
 #' @param x A numeric or logical square matrix, an object that `as.matrix()` turns into one, or a
 #'   [gpu_matrix].

@@ -17,6 +17,7 @@
 #' - `cudafactor_error_type`: `x` is complex, or is not a matrix of numbers.
 #' - `cudafactor_error_argument`: `tol` is not a number.
 #' - `cudafactor_error_device_unavailable`: `device` names a GPU that is not there.
+#' - `cudafactor_error_device_memory`: the GPU lacks room, see [gpu_svd()].
 #' - `cudafactor_error_not_converged`: see [gpu_svd()].
 #'
 #' @section Accuracy: The result is the pseudo-inverse of a matrix near `x`, see [gpu_svd()]. Its

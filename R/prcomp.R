@@ -28,6 +28,7 @@
 #' - `cudafactor_error_argument`: `scale.` is `TRUE` and a column is constant, or `center`,
 #'   `scale.`, `tol`, `rank.` or `retx` has an invalid value.
 #' - `cudafactor_error_device_unavailable`: `device` names a GPU that is not there.
+#' - `cudafactor_error_device_memory`: the GPU lacks room, see [gpu_svd()].
 #' - `cudafactor_error_not_converged`: see [gpu_svd()].
 #'
 #' Arguments that nothing uses give the warning `cudafactor_warning_argument`.
@@ -145,7 +146,7 @@ prcomp_of <- function(x, retx, center, scale., tol, rank., device, precision, wh
   out
 }
 
-# Whether a matrix of numbers has rows, and no attributes but dim and dimnames.
+# Whether it is a matrix of doubles with rows, and no attributes but dim and dimnames.
 is_plain_double <- function(x) {
   is.double(x) && nrow(x) > 0L && all(names(attributes(x)) %in% c("dim", "dimnames"))
 }

@@ -24,7 +24,7 @@
 #' - `cudafactor_error_argument`: `nu` or `nv` is not a number of columns, or `type` names no norm.
 #' - `cudafactor_error_device_unavailable`: `device` names a GPU that is not there.
 #' - `cudafactor_error_device_memory`: the GPU lacks room for `x`, its QR factorization and 8 square
-#'   matrices of order `min(n, p)`.
+#'   matrices of order `min(n, p)`, or for the columns of \eqn{U} and \eqn{V}.
 #' - `cudafactor_error_not_converged`: no method found values that pass the check below.
 #'
 #' @section Accuracy: The matrix is scaled by a power of two first, so the accuracy does not depend
@@ -32,8 +32,8 @@
 #' \eqn{\|x - U D V^T\| \le c n \epsilon \|x\|}{||x - U D V'|| <= c n eps ||x||}
 #' holds with a small constant, and products with random vectors check it in each call. If the check
 #' fails on the CPU, a slower method computes the answer again. If it fails on a GPU,
-#' `device = "auto"` computes on the CPU. On a GPU the constant of a singular matrix is larger than
-#' on the CPU: up to 30 for \eqn{c n}{c n} of a small matrix.
+#' `device = "auto"` computes on the CPU. On a GPU \eqn{c n}{c n} can reach 30 for small singular
+#' matrices.
 #'
 #' @inheritSection gpu_eigen Device
 #'

@@ -90,6 +90,11 @@ fn times_are_about_those_measured() {
         (Verb::Qr, 16384, 138.6),
         (Verb::Triangular, 512, 0.065),
         (Verb::Triangular, 16384, 85.1),
+        (Verb::Eigen, 1024, 16.9),
+        (Verb::Eigen, 4096, 84.7),
+        (Verb::Eigen, 16384, 1148.0),
+        (Verb::Svd, 1024, 32.0),
+        (Verb::Svd, 8192, 716.0),
     ] {
         near(on_device(verb, n), ms, "GPU");
     }

@@ -248,8 +248,9 @@ macro_rules! on_device {
                 }
             )
         };
-        match run(how.plan(work)) {
-            Err(e) if how.may_fall_back(&e) => {
+        let target = how.plan(work);
+        match run(target) {
+            Err(e) if target != Processor::Cpu && how.may_fall_back(&e) => {
                 $crate::r::session::note_fallback(&e);
                 run(Processor::Cpu)
             }

@@ -93,7 +93,7 @@ impl Context {
     pub(super) fn load_all(&'static self) -> Result<bool> {
         let suits = |f: &Family| self.suits(*f);
         let families: Vec<Family> = Family::ALL.into_iter().filter(suits).collect();
-        // The driver compiles one family at a time, on whatever threads it is asked.
+        // The driver compiles one family at a time, however many threads ask.
         for family in &families {
             interrupt::poll()?;
             self.module(*family)?;

@@ -180,9 +180,7 @@ fn diagonalize<T: Scalar>(
     let mut flag = [0i32];
     failed.to_slice(&mut flag)?;
     if flag[0] != 0 {
-        return Err(Error::Internal {
-            what: "QL iterations of a tridiagonal matrix do not converge".to_string(),
-        });
+        return Err(Error::NotConverged { routine: "dsteqr" });
     }
     let mut values = try_zeroed::<T>(n)?;
     found.to_slice(&mut values)?;

@@ -322,32 +322,5 @@ impl From<f64> for Work {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn operations_are_the_textbooks() {
-        assert_eq!(Work::product(2, 3, 4).flops, 48.0);
-        assert_eq!(Work::crossprod(3, 5).flops, 45.0);
-        assert_eq!(qr_flops((9, 3)), 2.0 * 9.0 * (9.0 - 1.0));
-        // 2 n^3 / 3 - n^2 / 2 for a square matrix.
-        assert!((lu_flops((6, 6)) - (2.0 * 216.0 / 3.0 - 18.0)).abs() < 1e-9);
-        assert_eq!(Work::cholesky_batch(3, 9.0 * 100.0).count, 100.0);
-        let up = Work::cholesky_update(12, 2, Change::Up);
-        assert_eq!((up.flops, up.read, up.written), (576.0, 96.0, 144.0));
-        let down = Work::cholesky_update(12, 2, Change::Down);
-        assert_eq!(down.flops, 864.0);
-        // Reflections by many columns are not made.
-        let many = Work::cholesky_update(12, 24, Change::Up);
-        assert_eq!(many.flops, 144.0 * 24.0 + 2.0 * 12.0 * 12.0 * 4.0);
-    }
-
-    #[test]
-    fn nothing_is_no_work() {
-        for (_, verb) in Verb::NAMED {
-            let work = Work::square(verb, 0);
-            assert_eq!((work.flops, work.read, work.written), (0.0, 0.0, 0.0));
-        }
-        assert_eq!(Work::cholesky_batch(0, 0.0).flops, 0.0);
-    }
-}
+#[path = "work_tests.rs"]
+mod tests;

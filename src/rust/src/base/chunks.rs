@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use faer::MatMut;
+
 use crate::base::error::Result;
 use crate::base::interrupt;
 use crate::base::scalar::reserve;
@@ -65,6 +67,18 @@ impl<T: Cut> Cut for Vec<T> {
 
     fn cut(self, at: usize) -> (Self, Self) {
         self.into_iter().map(|c| c.cut(at)).unzip()
+    }
+}
+
+/// The entries are columns.
+impl<T: Send> Cut for MatMut<'_, T> {
+    fn count(&self) -> usize {
+        self.ncols()
+    }
+
+    fn cut(self, at: usize) -> (Self, Self) {
+        let at = at.min(self.ncols());
+        self.split_at_col_mut(at)
     }
 }
 
@@ -136,6 +150,24 @@ pub fn chained<T>(mut a: Vec<T>, b: Vec<T>) -> Result<Vec<T>> {
     reserve(&mut a, b.len())?;
     a.extend(b);
     Ok(a)
+}
+
+/// Calls `f` with parts of the columns of `out` and the number of each part's first column, where a
+/// column takes `cost` multiplications.
+///
+/// # Errors
+/// Those of [`in_parts`].
+pub fn by_columns<T: Send>(
+    out: MatMut<'_, T>,
+    cost: f64,
+    f: impl Fn(usize, MatMut<'_, T>) + Sync,
+) -> Result<()> {
+    let work = (0..out.ncols(), out);
+    let each = |(columns, part): (Range<usize>, MatMut<'_, T>)| {
+        f(columns.start, part);
+        Ok(())
+    };
+    in_parts_of(1, wanted(), work, cost, each, |(), ()| Ok(()))
 }
 
 fn halves<C: Cut, R: Send>(

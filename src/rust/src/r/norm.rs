@@ -31,8 +31,9 @@ fn native_subtract_columns(x: Robj, xdim: Robj, values: Robj, out: Robj, how: Ro
         let dim = args::dims(&xdim)?;
         let (x, values) = (args::matrix(&x, dim)?, args::doubles(&values)?);
         let mut out = Out::new(&out, dim)?;
-        let threads = CpuDevice::new(How::parse(&how)?.threads).threads();
-        centre::subtract(x, values, out.slice(), threads);
+        How::parse(&how)?;
+        let out = args::view_mut(out.slice(), dim);
+        centre::subtract(args::view(x, dim), values, out)?;
         Ok(list!())
     })
 }

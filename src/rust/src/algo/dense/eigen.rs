@@ -48,7 +48,7 @@ pub fn symmetric<T: Scalar, D: SymmetricEigen<T>>(
     w.reverse();
     descale(&mut w, scaled.exponent());
     if let Some(z) = z {
-        reverse_and_turn(z);
+        reverse_and_turn(z)?;
     }
     Ok(w)
 }

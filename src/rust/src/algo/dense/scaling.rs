@@ -3,11 +3,14 @@
 //! Eigenvalue routines square entries, and mix them with numbers of order one. The scaling rounds
 //! nothing but entries that are below the smallest normal number after it.
 
+use std::ops::Range;
+
 use faer::{MatMut, MatRef};
 
+use crate::base::chunks::{by_columns, in_parts_of};
 use crate::base::error::{Error, Result};
 use crate::base::scalar::{try_zeroed, Scalar};
-use crate::base::threads::{join, share, wanted};
+use crate::base::threads::wanted;
 
 /// A scaled copy of a matrix.
 pub(crate) struct Scaled<T> {
@@ -36,91 +39,66 @@ fn halves<T: Scalar>(exponent: i32) -> [T; 2] {
     [half, exponent - half].map(|e| T::from_f64(f64::from(e).exp2()))
 }
 
-/// The largest magnitude of the columns, NaN or infinity if an entry is not finite. Entries above
-/// row `j + first` of column j do not count, if there is a `first`.
-fn largest<T: Scalar>(threads: usize, x: MatRef<'_, T>, first: Option<usize>) -> f64 {
-    if threads > 1 && x.ncols() > 1 {
-        let half = x.ncols() / 2;
-        let (left, right) = x.split_at_col(half);
-        let (one, two) = join(
-            threads,
-            |threads| largest(threads, left, first),
-            |threads| largest(threads, right, first.map(|first| first + half)),
-        );
-        // NaN is larger than all.
-        return if one > two || one.is_nan() { one } else { two };
-    }
-    let mut largest = 0.0_f64;
-    for j in 0..x.ncols() {
-        for i in first.map_or(0, |first| first + j)..x.nrows() {
-            let size = x[(i, j)].to_f64().abs();
-            if !size.is_finite() {
-                return f64::NAN;
+/// The largest magnitude, NaN if an entry is not finite. Entries above the diagonal do not count if
+/// only the `lower` triangle is read.
+fn largest<T: Scalar>(x: MatRef<'_, T>, lower: bool) -> Result<f64> {
+    let of = |columns: Range<usize>| {
+        let mut largest = 0.0_f64;
+        for j in columns {
+            for i in if lower { j } else { 0 }..x.nrows() {
+                let size = x[(i, j)].to_f64().abs();
+                if !size.is_finite() {
+                    return Ok(f64::NAN);
+                }
+                largest = if size > largest { size } else { largest };
             }
-            largest = if size > largest { size } else { largest };
         }
-    }
-    largest
+        Ok(largest)
+    };
+    // NaN is larger than all.
+    let larger = |a: f64, b: f64| Ok(if a > b || a.is_nan() { a } else { b });
+    in_parts_of(1, wanted(), 0..x.ncols(), x.nrows() as f64, of, larger)
 }
 
 /// `out <- x factors[0] factors[1]`, where [`largest`] looks.
 fn copy<T: Scalar>(
-    threads: usize,
     x: MatRef<'_, T>,
     factors: [T; 2],
-    first: Option<usize>,
-    mut out: MatMut<'_, T>,
-) {
-    if threads > 1 && x.ncols() > 1 {
-        let half = x.ncols() / 2;
-        let (from, others) = x.split_at_col(half);
-        let (to, rest) = out.split_at_col_mut(half);
-        join(
-            threads,
-            |threads| copy(threads, from, factors, first, to),
-            |threads| {
-                copy(
-                    threads,
-                    others,
-                    factors,
-                    first.map(|first| first + half),
-                    rest,
-                )
-            },
-        );
-        return;
-    }
-    for j in 0..x.ncols() {
-        for i in first.map_or(0, |first| first + j)..x.nrows() {
-            out[(i, j)] = x[(i, j)] * factors[0] * factors[1];
+    lower: bool,
+    out: MatMut<'_, T>,
+) -> Result<()> {
+    by_columns(out, x.nrows() as f64, |first, mut out| {
+        for j in 0..out.ncols() {
+            for i in if lower { first + j } else { 0 }..x.nrows() {
+                out[(i, j)] = x[(i, first + j)] * factors[0] * factors[1];
+            }
         }
-    }
+    })
 }
 
 impl<T: Scalar> Scaled<T> {
     /// # Errors
     /// [`Error::NonFinite`], or too little memory.
     pub fn all(x: MatRef<'_, T>) -> Result<Self> {
-        Scaled::new(x, None)
+        Scaled::new(x, false)
     }
 
     /// As [`Scaled::all`], of the lower triangle: others are neither read nor checked, and the copy
     /// has zeros there.
     pub fn lower(x: MatRef<'_, T>) -> Result<Self> {
-        Scaled::new(x, Some(0))
+        Scaled::new(x, true)
     }
 
-    fn new(x: MatRef<'_, T>, first: Option<usize>) -> Result<Self> {
+    fn new(x: MatRef<'_, T>, lower: bool) -> Result<Self> {
         let (m, n) = x.shape();
-        let threads = share(wanted(), m as f64 * n as f64);
-        let largest = largest(threads, x, first);
+        let largest = largest(x, lower)?;
         if largest.is_nan() {
             return Err(Error::NonFinite);
         }
         let exponent = exponent_of(largest);
         let mut data = try_zeroed(m * n)?;
         let out = MatMut::from_column_major_slice_mut(&mut data, m, n);
-        copy(threads, x, halves::<T>(-exponent), first, out);
+        copy(x, halves::<T>(-exponent), lower, out)?;
         Ok(Scaled {
             data,
             shape: (m, n),
@@ -175,17 +153,15 @@ mod tests {
 
     #[test]
     fn threads_see_every_entry() {
-        let n = 700;
+        let n = 3000;
         let entry = |i: usize, j: usize| if i < j { f64::NAN } else { (i + j) as f64 };
         let x = faer::Mat::from_fn(n, n, entry);
-        for threads in [1, 3, 8] {
-            assert!(largest(threads, x.as_ref(), None).is_nan());
-            assert_eq!(largest(threads, x.as_ref(), Some(0)), 2.0 * (n - 1) as f64);
-            let mut out = faer::Mat::<f64>::zeros(n, n);
-            copy(threads, x.as_ref(), [0.5, 0.5], Some(0), out.as_mut());
-            let half = |i: usize, j: usize| if i < j { 0.0 } else { (i + j) as f64 / 4.0 };
-            assert!(out == faer::Mat::from_fn(n, n, half));
-        }
+        assert!(largest(x.as_ref(), false).unwrap().is_nan());
+        assert_eq!(largest(x.as_ref(), true).unwrap(), 2.0 * (n - 1) as f64);
+        let mut out = faer::Mat::<f64>::zeros(n, n);
+        copy(x.as_ref(), [0.5, 0.5], true, out.as_mut()).unwrap();
+        let half = |i: usize, j: usize| if i < j { 0.0 } else { (i + j) as f64 / 4.0 };
+        assert!(out == faer::Mat::from_fn(n, n, half));
     }
 
     #[test]

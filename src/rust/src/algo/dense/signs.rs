@@ -5,8 +5,10 @@
 
 use faer::{MatMut, MatRef};
 
+use crate::base::chunks::in_parts_of;
+use crate::base::error::Result;
 use crate::base::scalar::Scalar;
-use crate::base::threads::{join, share, wanted};
+use crate::base::threads::wanted;
 
 /// Multiplications that take as long as the search for one entry's sign.
 const COST: f64 = 8.0;
@@ -30,32 +32,26 @@ fn negate<T: Scalar>(mut q: MatMut<'_, T>, j: usize) {
 }
 
 /// Gives each column of `q` its sign. The same columns of `follow` turn with them.
-pub(crate) fn turn<T: Scalar>(q: MatMut<'_, T>, follow: Option<MatMut<'_, T>>) {
-    in_parts(q, follow, &|mut q, mut follow| {
-        for j in 0..q.ncols() {
-            if is_negative(q.as_ref(), j) {
-                negate(q.as_mut(), j);
-                if let Some(follow) = &mut follow {
-                    negate(follow.as_mut(), j);
-                }
+pub(crate) fn turn<T: Scalar>(q: MatMut<'_, T>, follow: Option<MatMut<'_, T>>) -> Result<()> {
+    each_column([q].into_iter().chain(follow).collect(), |parts| {
+        for j in 0..parts[0].ncols() {
+            if is_negative(parts[0].as_ref(), j) {
+                parts.iter_mut().for_each(|part| negate(part.as_mut(), j));
             }
         }
-    });
+    })
 }
 
 /// Reverses the order of the columns, and gives each its sign.
-pub(crate) fn reverse_and_turn<T: Scalar>(q: MatMut<'_, T>) {
+pub(crate) fn reverse_and_turn<T: Scalar>(q: MatMut<'_, T>) -> Result<()> {
     let n = q.ncols();
     let (left, right) = q.split_at_col_mut(n.div_ceil(2));
     let (left, middle) = left.split_at_col_mut(n / 2);
-    turn(middle, None);
-    in_parts(left, Some(right.reverse_cols_mut()), &|mut left, right| {
-        let Some(mut right) = right else { return };
+    turn(middle, None)?;
+    each_column(vec![left, right.reverse_cols_mut()], |pair| {
+        let [left, right] = pair else { return };
         for j in 0..left.ncols() {
-            let signs = [
-                is_negative(left.as_ref(), j),
-                is_negative(right.as_ref(), j),
-            ];
+            let signs = [&*left, &*right].map(|side| is_negative(side.as_ref(), j));
             let signed = |x: T, negative: bool| if negative { -x } else { x };
             for i in 0..left.nrows() {
                 let (x, y) = (left[(i, j)], right[(i, j)]);
@@ -63,36 +59,20 @@ pub(crate) fn reverse_and_turn<T: Scalar>(q: MatMut<'_, T>) {
                 right[(i, j)] = signed(x, signs[0]);
             }
         }
-    });
+    })
 }
 
-/// Runs `f` on all columns of both matrices, which have equally many, in parts for threads.
-fn in_parts<T: Scalar>(
-    a: MatMut<'_, T>,
-    b: Option<MatMut<'_, T>>,
-    f: &(impl Fn(MatMut<'_, T>, Option<MatMut<'_, T>>) + Sync),
-) {
-    let threads = share(wanted(), COST * a.nrows() as f64 * a.ncols() as f64);
-    halves(threads, a, b, f);
-}
-
-fn halves<T: Scalar>(
-    threads: usize,
-    a: MatMut<'_, T>,
-    b: Option<MatMut<'_, T>>,
-    f: &(impl Fn(MatMut<'_, T>, Option<MatMut<'_, T>>) + Sync),
-) {
-    if threads < 2 || a.ncols() < 2 {
-        return f(a, b);
-    }
-    let half = a.ncols() / 2;
-    let (a, c) = a.split_at_col_mut(half);
-    let (b, d) = b.map(|b| b.split_at_col_mut(half)).unzip();
-    join(
-        threads,
-        |threads| halves(threads, a, b, f),
-        |threads| halves(threads, c, d, f),
-    );
+/// Calls `f` with parts of all matrices, which have equally many columns, on several threads.
+fn each_column<T: Scalar>(
+    all: Vec<MatMut<'_, T>>,
+    f: impl Fn(&mut [MatMut<'_, T>]) + Sync,
+) -> Result<()> {
+    let cost = COST * all.first().map_or(0, |a| a.nrows()) as f64;
+    let each = |mut parts: Vec<MatMut<'_, T>>| {
+        f(&mut parts);
+        Ok(())
+    };
+    in_parts_of(1, wanted(), all, cost, each, |(), ()| Ok(()))
 }
 
 #[cfg(test)]
@@ -106,7 +86,7 @@ mod tests {
             let entry = |i: usize, j: usize| ((7 * i + 3 * j + i * j) % 11) as f64 - 5.0;
             let given = Mat::from_fn(n, n, entry);
             let mut found = given.clone();
-            reverse_and_turn(found.as_mut());
+            reverse_and_turn(found.as_mut()).unwrap();
             for j in 0..n {
                 let from = n - 1 - j;
                 let sign = if is_negative(given.as_ref(), from) {
@@ -121,7 +101,7 @@ mod tests {
                 assert!(!is_negative(found.as_ref(), j));
             }
             let (mut q, mut follow) = (given.clone(), given.clone());
-            turn(q.as_mut(), Some(follow.as_mut()));
+            turn(q.as_mut(), Some(follow.as_mut())).unwrap();
             assert!(q == follow);
         }
     }

@@ -71,22 +71,24 @@ pub fn svd_by<T: Scalar, D: Elementwise<T> + SingularValues<T>>(
         }
     }
     descale(&mut d, scaled.exponent());
-    turn(size, u, v);
+    turn(size, u, v)?;
     Ok(d)
 }
 
 /// Applies the rule of signs.
-fn turn<'a, T: Scalar>(size: usize, u: Option<MatMut<'a, T>>, v: Option<MatMut<'a, T>>) {
+fn turn<'a, T: Scalar>(
+    size: usize,
+    u: Option<MatMut<'a, T>>,
+    v: Option<MatMut<'a, T>>,
+) -> Result<()> {
     let (lead, follow) = match (u, v) {
         (u, Some(v)) => (v, u),
         (Some(u), None) => (u, None),
-        (None, None) => return,
+        (None, None) => return Ok(()),
     };
     let (lead, alone) = lead.split_at_col_mut(size);
-    signs::turn(alone, None);
+    signs::turn(alone, None)?;
     let (follow, alone) = follow.map(|f| f.split_at_col_mut(size)).unzip();
-    signs::turn(lead, follow);
-    if let Some(alone) = alone {
-        signs::turn(alone, None);
-    }
+    signs::turn(lead, follow)?;
+    alone.map_or(Ok(()), |alone| signs::turn(alone, None))
 }

@@ -10,7 +10,6 @@
 //!
 //! It imports `base`, `vector` and the views of `matrix`. Start with [`symmetric`].
 
-mod balance;
 mod basis;
 mod bidiagonal;
 mod bidiagonal_pass;

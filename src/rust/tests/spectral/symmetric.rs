@@ -20,7 +20,7 @@ for_each_device!(
     what_is_not_finite_is_refused,
 );
 
-super::for_each_processor!(doubles_may_be_of_any_size);
+super::for_each_processor!(two_values_keep_their_digits, doubles_may_be_of_any_size);
 
 fn decompose<T: Scalar, D: SymmetricEigen<T>>(device: &D, a: &Host<T>) -> (Vec<T>, Host<T>) {
     let mut z = Host::from_fn(a.rows, a.rows, |_, _| f64::NAN);
@@ -81,6 +81,31 @@ fn exact_values<T: Scalar, D: SymmetricEigen<T>>(device: &D) {
             (w.to_f64() - want).abs() <= 150.0 * n as f64 * T::EPS,
             "{want}"
         );
+    }
+}
+
+/// Also if one is much smaller than the other, with and without vectors.
+fn two_values_keep_their_digits<T: Scalar, D: SymmetricEigen<T>>(device: &D) {
+    let small = T::EPS.powi(2);
+    let matrices = [
+        ([1.0, 0.0, small], [1.0, small]),
+        ([small, 0.0, 1.0], [1.0, small]),
+        ([1.0, small, small], [1.0, small]),
+        ([1.0, T::EPS, 1.5 * small.sqrt()], [1.0, 1.5 * T::EPS]),
+        ([-1.0, 0.0, -small], [-small, -1.0]),
+    ];
+    for by in [1.0, 2f64.powi(70), 2f64.powi(-20)] {
+        for ([x, xy, y], want) in matrices {
+            let a = Host::<T>::from_fn(2, 2, |i, j| by * [x, xy, y][i + j]);
+            let (w, _) = decompose(device, &a);
+            let alone = eigen::symmetric::<T, T, D>(device, a.view(), None).unwrap();
+            for found in [w, alone] {
+                for (w, want) in found.iter().zip(want) {
+                    let error = (w.to_f64() / by - want).abs();
+                    assert!(error <= 4.0 * T::EPS * want.abs(), "{x} {xy} {y}: {w:?}");
+                }
+            }
+        }
     }
 }
 

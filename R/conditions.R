@@ -12,7 +12,8 @@
 #'   is not square.
 #' - `cudafactor_error_type` (`index`, `name` in a list): an operand has a type without this
 #'   operation.
-#' - `cudafactor_error_argument` (`argument`): another argument has an invalid value.
+#' - `cudafactor_error_argument` (`argument`): another argument has an invalid value. A misspelt
+#'   `device` is one, so that a handler that switches to the CPU does not hide it.
 #' - `cudafactor_error_non_finite` (`argument`; `index`, `name` in a batch): NA, NaN or Inf where
 #'   base R refuses them, or in the update of a factor, a linear program or an image.
 #' - `cudafactor_error_not_positive_definite` (`order`; `index`, `name` in a batch): the leading

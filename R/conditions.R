@@ -165,7 +165,8 @@ unwrap <- function(reply, call, routine = NULL, out = NULL) {
 
 # Shows what a reply says beside its values: the plan of the call, and that a GPU failed.
 tell <- function(reply, call) {
-  if (!is.null(reply$plan)) {
+  # A device that is not there computes nothing.
+  if (!is.null(reply$plan) && !identical(reply$err$kind, "device_unavailable")) {
     say_plan(reply$plan, call)
   }
   if (!is.null(reply$warning)) {

@@ -138,6 +138,17 @@ abort_argument <- function(argument, message, call) {
   abort("argument", message, call, argument = argument)
 }
 
+# Base R's `message`, with the name of the user's argument at the end if it is not there.
+naming <- function(message, argument) {
+  named <- grepl(sprintf("(?<![A-Za-z])\\Q%s\\E(?![A-Za-z])", argument), message, perl = TRUE)
+  if (named) message else sprintf("%s ('%s')", message, argument)
+}
+
+# A handler for as_base(): the error for an argument.
+invalid <- function(argument) {
+  function(message, call) abort_argument(argument, naming(message, argument), call)
+}
+
 # Warns with class cudafactor_warning_<kind>.
 warn <- function(kind, message, call, ...) {
   warning(structure(

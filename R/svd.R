@@ -143,8 +143,10 @@ gpu_norm <- function(x, type = c("O", "I", "F", "M", "2"),
   if (identical("2", type)) {
     return(spectral_norm(x, where, call))
   }
-  # Package Matrix has methods for its classes.
-  if (!isS4(x)) {
+  # Package Matrix has methods for its classes. That of a matrix on disk is an error.
+  own <- is_resident(x) ||
+    isS4(x) && !is_in_tiles(x) && hasMethod("norm", c(class(x)[[1L]], "character"))
+  if (!own) {
     x <- as_numeric_matrix(as_spectral_operand(x, "base::norm()", call), call)
   }
   as_base(norm(x, type), invalid("type"), call)

@@ -159,6 +159,7 @@ test_that("gpu_norm() is norm()", {
     e <- expect_error(gpu_norm(x, type, precision = "half"), class = "cudafactor_error_argument")
     expect_identical(e$argument, "precision")
     expect_not_found(gpu_norm(nosuch, type))
+    expect_equal(gpu_norm(tile_matrix(x, tempfile()), type), norm(x, type))
     expect_error(gpu_norm(type = type), "missing", class = "cudafactor_error_argument")
     if (requireNamespace("Matrix", quietly = TRUE)) {
       sparse <- Matrix::sparseMatrix(1:3, c(1, 2, 2), x = c(2, -3, 4))

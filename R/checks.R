@@ -16,9 +16,6 @@ abort_settings <- function(device, precision, call) {
   from_option <- !("device" %in% names(call)) && identical(device, getOption("cudafactor.device"))
   wrong <- wrong_setting(device, precision, from_option)
   text <- paste(c(wrong$text, restoring(wrong$options)), collapse = "; ")
-  if (wrong$argument == "device" && is_string(device)) {
-    abort("device_unavailable", text, call, reason = text)
-  }
   abort_argument(wrong$argument, text, call)
 }
 

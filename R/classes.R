@@ -19,9 +19,12 @@
 #' column (`x %*% b`) or one entry (`crossprod(b)`). Use `sum()` or `as.vector()` for ordinary
 #' numbers, for example for [stats::optim()].
 #'
-#' The functions of this package (`gpu_chol()` and so on) accept a `gpu_matrix`. They compute on its
-#' device, whatever `device` and `precision` say, and return a `gpu_matrix`. [gpu_lm_fit()],
-#' [gpu_eigen()], [gpu_svd()] and [gpu_prcomp()] copy it back first and return ordinary data.
+#' The functions of this package (`gpu_chol()` and so on) accept a `gpu_matrix`, and disregard
+#' `device` and `precision`. Most compute on its device and return a `gpu_matrix`. [gpu_lm_fit()],
+#' [gpu_eigen()], [gpu_svd()], [gpu_prcomp()] and the 2-norm of [gpu_norm()] copy it to the host and
+#' return ordinary data. [gpu_ginv()] copies it to the host and returns a `gpu_matrix`. Those of
+#' eigenvalues and singular values then compute where `device = "auto"` takes an ordinary matrix:
+#' see [gpu_matrix_spectral].
 #'
 #' Without a GPU the same class uses host memory and gives the same answers. [gpu_matrix_base] lists
 #' the functions of base R that work on it.

@@ -12,7 +12,8 @@
 #'   is not square.
 #' - `cudafactor_error_type` (`index`, `name` in a list): an operand has a type without this
 #'   operation.
-#' - `cudafactor_error_argument` (`argument`): another argument has an invalid value.
+#' - `cudafactor_error_argument` (`argument`): another argument has an invalid value. A misspelt
+#'   `device` is one, so that a handler that switches to the CPU does not hide it.
 #' - `cudafactor_error_non_finite` (`argument`; `index`, `name` in a batch): NA, NaN or Inf where
 #'   base R refuses them, or in the update of a factor, a linear program or an image.
 #' - `cudafactor_error_not_positive_definite` (`order`; `index`, `name` in a batch): the leading
@@ -137,6 +138,17 @@ abort_argument <- function(argument, message, call) {
   abort("argument", message, call, argument = argument)
 }
 
+# Base R's `message`, with the name of the user's argument at the end if it is not there.
+naming <- function(message, argument) {
+  named <- grepl(sprintf("(?<![A-Za-z])\\Q%s\\E(?![A-Za-z])", argument), message, perl = TRUE)
+  if (named) message else sprintf("%s ('%s')", message, argument)
+}
+
+# A handler for as_base(): the error for an argument.
+invalid <- function(argument) {
+  function(message, call) abort_argument(argument, naming(message, argument), call)
+}
+
 # Warns with class cudafactor_warning_<kind>.
 warn <- function(kind, message, call, ...) {
   warning(structure(
@@ -164,7 +176,8 @@ unwrap <- function(reply, call, routine = NULL, out = NULL) {
 
 # Shows what a reply says beside its values: the plan of the call, and that a GPU failed.
 tell <- function(reply, call) {
-  if (!is.null(reply$plan)) {
+  # A device that is not there computes nothing.
+  if (!is.null(reply$plan) && !identical(reply$err$kind, "device_unavailable")) {
     say_plan(reply$plan, call)
   }
   if (!is.null(reply$warning)) {

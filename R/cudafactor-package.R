@@ -35,6 +35,9 @@
 #' [cudafactor_conditions] lists the errors. [gpu_save()] and [gpu_restore()] keep matrices on a
 #' device in files. Attaching the package does not open the GPU driver.
 #'
+#' Signs of eigenvectors and singular vectors are not base R's, but follow a rule: see
+#' [gpu_eigen()].
+#'
 #' @section Names:
 #' A name that begins with `gpu_` is a twin of a function of a package that comes with R, such as
 #' [gpu_chol()] for `chol()`, or a whole model computed on the device. It also marks functions about
@@ -116,7 +119,8 @@
 #'   cache. [gpu_sitrep()] compiles all kernels, which takes a minute.
 #' * `cudafactor.breakeven` replaces the orders from which the model takes the GPU, for other shapes
 #'   too. `cudafactor.min_flops` replaces the model, these orders and the bound of 1e7 operations.
-#' * Functions compute with a [gpu_matrix] on its device, whatever `device` says.
+#' * Functions compute with a [gpu_matrix] on its device, whatever `device` says. The help of
+#'   [gpu_matrix] names exceptions.
 #' * In a process forked from one that used the GPU, as by `parallel::mclapply()`, `"auto"` stays on
 #'   the CPU.
 #'
@@ -132,7 +136,8 @@
 #' columns, in parts, by tiles, or by panels. It tells the bytes of the operands and the result, and
 #' the free bytes of the GPU's memory. Times in a plan are predictions of the model.
 #'
-#' The message comes when the computation ends, before its error if it fails. Work that has no
+#' The message comes when the computation ends, before its error if it fails. A device that does not
+#' exist has no plan. Work that has no
 #' choice of device shows no plan, such as arithmetic of a [gpu_matrix].
 #'
 #' The condition has classes `cudafactor_plan`, `message` and `condition`, and fields `device`,

@@ -1,10 +1,12 @@
 #' Eigenvalues and eigenvectors
 #'
 #' `gpu_eigen(x)` returns what [base::eigen()] returns, for real matrices. A GPU can compute those
-#' of a symmetric matrix, and the CPU computes those of others.
+#' of a symmetric matrix, and the CPU computes those of others. For these base R's `eigen()` is as
+#' fast or faster.
 #'
-#' A matrix counts as symmetric by the rule of [base::isSymmetric()]. Of a symmetric matrix only the
-#' lower triangle is read.
+#' A matrix counts as symmetric by the rule of [base::isSymmetric()]. By this rule a matrix whose
+#' entries are all below about 1e-14 is symmetric: give `symmetric = FALSE` if it is not. Only the
+#' lower triangle of a symmetric matrix is read.
 #'
 #' @section Signs: An eigenvector is determined up to its sign, and base R's signs depend on its
 #' LAPACK. Here each real vector has norm 1, and its component of largest magnitude is positive: the
@@ -14,7 +16,8 @@
 #' @return If `only.values` is `FALSE`, an object of class `"eigen"`, else a plain list:
 #' \describe{
 #'   \item{`values`}{eigenvalues, by decreasing value for a symmetric matrix and else by decreasing
-#'     modulus. They are complex if one has an imaginary part above rounding.}
+#'     modulus, those of equal modulus in any order. They are complex if one has an imaginary part
+#'     above rounding.}
 #'   \item{`vectors`}{matrix with the eigenvectors in its columns, without dimnames; `NULL` if
 #'     `only.values` is `TRUE`.}
 #' }
@@ -23,17 +26,21 @@
 #' - `cudafactor_error_non_finite`: `x` has NA, NaN or Inf.
 #' - `cudafactor_error_dimension`: `x` is not square, or has no rows.
 #' - `cudafactor_error_type`: `x` is complex, or is not a matrix of numbers.
-#' - `cudafactor_error_argument`: `symmetric` or `only.values` is neither `TRUE` nor `FALSE`.
-#' - `cudafactor_error_device_unavailable`: `device` names a GPU that is not there, or names one for
-#'   a matrix that is not symmetric.
+#' - `cudafactor_error_argument`: `symmetric` or `only.values` is neither `TRUE` nor `FALSE`, or
+#'   `device` or `precision` has no valid value.
+#' - `cudafactor_error_device_unavailable`: the GPU that `device` names does not exist, or the
+#'   matrix is not symmetric and `device` names a GPU.
 #' - `cudafactor_error_device_memory`: the GPU lacks room for 5 matrices of the dimensions of `x`.
 #' - `cudafactor_error_not_converged`: no method found eigenvalues that pass the check below.
 #'
-#' @section Accuracy: The matrix is scaled by a power of two first, so the accuracy does not depend
-#' on the unit of its entries. \eqn{\|x V - V \Lambda\| \le c n \epsilon \|x\|}{||x V - V L|| <= c n
-#' eps ||x||} holds with a small constant, and a product with a random vector checks it in each
-#' call. If the check fails on the CPU, a slower method computes the answer again. If it fails on a
-#' GPU, `device = "auto"` computes on the CPU.
+#' @section Accuracy: The matrix is scaled by a power of two first, in double precision, so the
+#' accuracy does not depend on the unit of its entries. In single precision entries may therefore be
+#' of any size. A matrix that is not symmetric is balanced too: its rows and columns are multiplied
+#' by powers of two that make their norms alike.
+#' \eqn{\|x V - V \Lambda\| \le c n \epsilon \|x\|}{||x V - V L|| <= c n eps ||x||}
+#' holds with a small constant, and a product with a random vector checks it in each call. If the
+#' check fails on the CPU, a slower method computes the answer again. If it fails on a GPU,
+#' `device = "auto"` computes on the CPU.
 #'
 #' @section Device: `"auto"` takes a GPU where that is faster, from orders of about 1000 on. The CPU
 #' uses one thread below order 400. A GPU needs compute capability 7.0. An interrupt takes effect
@@ -47,7 +54,8 @@
 #'   `FALSE`.
 #' @param device `"auto"` (the default), `"cpu"`, `"cuda"` or `"cuda:N"`.
 #' @param precision `"double"` (the default) or `"single"`.
-#' @param ... `EISPACK` is ignored, as by [base::eigen()]. Other arguments are errors.
+#' @param ... `EISPACK` is ignored, as by [base::eigen()], and must be named. Other arguments are
+#'   errors.
 #' @references LAPACK routines of the same work: `dsyevr`, `dgeev`.
 #'
 #' Golub, G. H. and Van Loan, C. F. (2013) *Matrix Computations*, 4th edition, chapters 7 and 8.
@@ -65,6 +73,9 @@ gpu_eigen <- function(x, symmetric, only.values = FALSE,
                       device = getOption("cudafactor.device", "auto"),
                       precision = "double", ...) {
   call <- sys.call()
+  if (missing(x)) abort_missing("x", call)
+  # Evaluated here, so that an error names no function of this package.
+  x <- x
   if (...length()) {
     dots <- substitute(list(...))
     dots$EISPACK <- NULL
@@ -155,15 +166,17 @@ as_spectral_operand <- function(x, alternative, call) {
   x
 }
 
-# The matrix as doubles. Base R's text for values that are not finite is also that for text.
-as_finite <- function(x, where, call) {
-  finite <- if (is.numeric(x) || is.logical(x)) {
-    x <- as_double(x, call)
-    all_finite(x, where, call)
-  } else {
-    as_base(all(is.finite(x)), abort_type, call)
+as_numeric_matrix <- function(x, call) {
+  if (!(is.numeric(x) || is.logical(x))) {
+    abort_type(sprintf("'x' must be a numeric matrix, not of type \"%s\"", typeof(x)), call)
   }
-  if (!finite) {
+  as_double(x, call)
+}
+
+# The matrix as doubles. Base R tells text that its values are not finite, which is no help.
+as_finite <- function(x, where, call) {
+  x <- as_numeric_matrix(x, call)
+  if (!all_finite(x, where, call)) {
     abort("non_finite", base_text("infinite or missing values in 'x'", domain = "R-base"), call,
       argument = "x")
   }
@@ -177,8 +190,7 @@ as_base <- function(expr, abort_kind, call) {
 
 # The value that `if` takes a condition for.
 as_condition <- function(value, argument, call) {
-  abort_value <- function(message, call) abort_argument(argument, message, call)
-  as_base(if (value) TRUE else FALSE, abort_value, call)
+  as_base(if (value) TRUE else FALSE, invalid(argument), call)
 }
 
 # base::eigen() reads the flag in compiled code first.

@@ -4,8 +4,8 @@
 #' gives it. \eqn{x^+ b}{x+ b} is the least squares solution of smallest norm of \eqn{x z = b},
 #' whatever the rank of \eqn{x}.
 #'
-#' With \eqn{x = U D V^T}{x = U D V'} the result is \eqn{V D^+ U^T}{V D+ U'}. Singular values of at
-#' most `tol` times the largest count as zero. A matrix of zeros gives zeros.
+#' With \eqn{x = U D V^T}{x = U D V'} the result is \eqn{V D^+ U^T}{V D+ U'}. A matrix of zeros
+#' gives zeros.
 #'
 #' @return A matrix with the dimensions of `t(x)`, without dimnames. It is a `gpu_matrix` on the
 #' device of `x`, and in its precision, if `x` is one.
@@ -15,8 +15,9 @@
 #' - `cudafactor_error_dimension`: a dimension of `x` is zero, or `x` is an array of more than two
 #'   dimensions.
 #' - `cudafactor_error_type`: `x` is complex, or is not a matrix of numbers.
-#' - `cudafactor_error_argument`: `tol` is not a number.
-#' - `cudafactor_error_device_unavailable`: `device` names a GPU that is not there.
+#' - `cudafactor_error_argument`: `tol` is not a number, or `device` or `precision` has no valid
+#'   value.
+#' - `cudafactor_error_device_unavailable`: the GPU that `device` names does not exist.
 #' - `cudafactor_error_device_memory`: the GPU lacks room, see [gpu_svd()].
 #' - `cudafactor_error_not_converged`: see [gpu_svd()].
 #'
@@ -26,9 +27,13 @@
 #'
 #' @inheritSection gpu_eigen Device
 #'
+#' @section Plans: With option `cudafactor.verbose` each computation within a call shows its plan:
+#' the decomposition, the product and, for a `gpu_matrix`, copies to its device.
+#'
 #' @param x A numeric or logical \eqn{n \times p}{n x p} matrix, a vector (one column), an object
 #'   that `as.matrix()` turns into a matrix, or a [gpu_matrix].
-#' @param tol Singular values of at most `tol` times the largest count as zero.
+#' @param tol Singular values of at most `tol` times the largest count as zero. If `NULL` (the
+#'   default), the root of the precision's epsilon: 1.5e-8, or 3.5e-4 in single precision.
 #' @param ... Must be empty.
 #' @inheritParams gpu_eigen
 #' @references Golub, G. H. and Van Loan, C. F. (2013) *Matrix Computations*, 4th edition, section
@@ -40,7 +45,7 @@
 #' all.equal(x %*% y %*% x, x)
 #' y %*% c(2, 1, 4, 3)
 #' @export
-gpu_ginv <- function(x, tol = sqrt(.Machine$double.eps),
+gpu_ginv <- function(x, tol = NULL,
                      device = getOption("cudafactor.device", "auto"), precision = "double", ...) {
   call <- sys.call()
   if (...length()) {
@@ -49,6 +54,7 @@ gpu_ginv <- function(x, tol = sqrt(.Machine$double.eps),
   if (missing(x)) {
     abort_missing("x", call)
   }
+  x <- x
   resident <- is_resident(x)
   where <- spectral_how(x, device, precision, call)
   if (length(dim(x)) > 2L) {
@@ -60,12 +66,9 @@ gpu_ginv <- function(x, tol = sqrt(.Machine$double.eps),
       length(dim(x))
     ), call)
   }
-  tol <- as_number(tol, "tol", call)
-  a <- as_spectral_operand(x, "MASS::ginv()", call)
-  if (!(is.numeric(a) || is.logical(a))) {
-    abort_type(sprintf("'x' must be a numeric matrix, not of type \"%s\"", typeof(a)), call)
-  }
-  a <- as_svd_operand(a, "MASS::ginv()", where, call)
+  single <- (if (resident) x@precision else precision) == "single"
+  tol <- as_number(tol %||% sqrt(if (single) 2^-23 else .Machine$double.eps), "tol", call)
+  a <- as_svd_operand(x, "MASS::ginv()", where, call)
   k <- min(dim(a))
   found <- svd_of(a, k, k, where, call)
   kept <- which(found$d > max(tol * found$d[[1L]], 0))
@@ -74,6 +77,6 @@ gpu_ginv <- function(x, tol = sqrt(.Machine$double.eps),
   if (resident) {
     product_resident(upload_beside(v, dim(v), NULL, x, call), u, "tcrossprod", call)
   } else {
-    multiply(v, dim(v), u, dim(u), "tcrossprod", device, precision, call)
+    multiply_scaled(v, u, "tcrossprod", where, single, call)
   }
 }

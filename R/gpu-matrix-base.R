@@ -67,7 +67,7 @@
 #' @param x,a,object A `gpu_matrix`.
 #' @param perm As in [base::aperm()].
 #' @param ... As in base R.
-#' @return As for base R's functions; a matrix is a `gpu_matrix` if the function is listed above
+#' @return As for base R's functions; a matrix is a `gpu_matrix` if the function is listed below
 #' under results on the device.
 #' @seealso [gpu_matrix]
 #' @examples

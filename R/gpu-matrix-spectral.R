@@ -4,7 +4,8 @@
 #'
 #' The algorithms of [gpu_eigen()], [gpu_svd()] and [gpu_prcomp()] compute `eigen()`, `svd()`,
 #' `La.svd()`, `norm(x, "2")`, `kappa()` and `prcomp()` of a [gpu_matrix]. They copy the matrix to
-#' the host, and then compute where `device = "auto"` does.
+#' the host. The computation then runs where `device = "auto"` takes an ordinary matrix, in double
+#' precision.
 #'
 #' Values, shapes and errors are base R's. Signs of vectors follow the rule of [gpu_eigen()] and
 #' [gpu_svd()], and not LAPACK.

@@ -37,15 +37,17 @@ upload_matrix <- function(x, device, precision, call) {
 is_resident <- function(x) isS4(x) && inherits(x, "gpu_matrix")
 
 # Copies a double vector, viewed as a matrix of dimensions `dim`, to a device.
-upload <- function(x, dim, dimnames, device, precision, call) {
+upload <- function(x, dim, dimnames, device, precision, call,
+                   where = how(device, precision, call)) {
   handle <- .External(new_handle)
-  done <- unwrap(native_resident_new(x, dim, handle, how(device, precision, call)), call)
+  done <- unwrap(native_resident_new(x, dim, handle, where), call)
   new_resident(handle, dim, dimnames, precision, done$device)
 }
 
 # The same, with the device and precision of the gpu_matrix `beside`.
 upload_beside <- function(x, dim, dimnames, beside, call) {
-  upload(x, dim, dimnames, beside@device, beside@precision, call)
+  where <- how_beside(beside, call, beside@precision)
+  upload(x, dim, dimnames, beside@device, beside@precision, call, where)
 }
 
 # Slots are attributes and set as such: new() and @<- take longer than a small product.
@@ -71,6 +73,16 @@ make_resident <- function(native, dim, dimnames, beside, call, routine = NULL) {
 
 # The settings of a call that runs on the device of its operands.
 how_there <- function(call) how("auto", "double", call)
+
+# The settings of a call on the device of the gpu_matrix `x`, whose plan says why it is there:
+# VERBOSE_BESIDE in src/rust/src/r/target.rs.
+how_beside <- function(x, call, precision = "double") {
+  where <- how(x@device, precision, call)
+  if (where[[8L]] == 1) {
+    where[[8L]] <- 2
+  }
+  where
+}
 
 # Operands of one call must share device and precision; `argument` is the user's name of the
 # second.

@@ -108,7 +108,8 @@ gpu_tcrossprod <- function(x, y = NULL, device = getOption("cudafactor.device", 
 
 # op(x) op(y) for double vectors taken with the dimensions dx and dy; y = NULL is the symmetric
 # product.
-multiply <- function(x, dx, y, dy, op, device, precision, call) {
+multiply <- function(x, dx, y, dy, op, device, precision, call,
+                     where = how(device, precision, call)) {
   tx <- op == "crossprod"
   ty <- op == "tcrossprod"
   if (is.null(y)) {
@@ -121,8 +122,25 @@ multiply <- function(x, dx, y, dy, op, device, precision, call) {
   if (!(is.null(dimnames(x)) && is.null(dimnames(y)))) {
     dimnames(out) <- product_dimnames(x, y, op, dx, dy)
   }
-  reply <- native_gemm(tx, ty, x, dx, y, dy, out, how(device, precision, call))
+  reply <- native_gemm(tx, ty, x, dx, y, dy, out, where)
   if (is.null(reply)) out else unwrap(reply, call, out = out)
+}
+
+# The product of matrices whose entries may be beyond the range of single precision: powers of two
+# are multiplied to the result.
+multiply_scaled <- function(x, y, op, where, single, call) {
+  a <- if (single) power_of(x) else 1
+  b <- if (single) power_of(y) else 1
+  if (a != 1) x <- x / a
+  if (b != 1) y <- y / b
+  out <- multiply(x, dim(x), y, dim(y), op, call = call, where = where)
+  if (a != 1 || b != 1) out * a * b else out
+}
+
+# The power of two of the largest magnitude, 1 if squares of single precision do.
+power_of <- function(x) {
+  largest <- if (length(x)) max(abs(range(x))) else 0
+  if (largest == 0 || largest > 2^-40 && largest < 2^40) 1 else 2^floor(log2(largest))
 }
 
 multiply_symmetric <- function(x, dx, transpose, op, device, precision, call) {

@@ -26,8 +26,8 @@
 #' - `cudafactor_error_dimension`: a dimension of `x` is zero.
 #' - `cudafactor_error_type`: `x` is complex, a formula, or not a matrix of numbers.
 #' - `cudafactor_error_argument`: `scale.` is `TRUE` and a column is constant, or `center`,
-#'   `scale.`, `tol`, `rank.` or `retx` has an invalid value.
-#' - `cudafactor_error_device_unavailable`: `device` names a GPU that is not there.
+#'   `scale.`, `tol`, `rank.`, `retx`, `device` or `precision` has an invalid value.
+#' - `cudafactor_error_device_unavailable`: the GPU that `device` names does not exist.
 #' - `cudafactor_error_device_memory`: the GPU lacks room, see [gpu_svd()].
 #' - `cudafactor_error_not_converged`: see [gpu_svd()].
 #'
@@ -44,8 +44,8 @@
 #' @param center `TRUE` (the default) subtracts the mean of each column, `FALSE` nothing. A vector
 #'   has one number per column.
 #' @param scale. `TRUE` divides each column by its standard deviation, `FALSE` (the default) by
-#'   nothing. A vector has one number per column. As in [base::scale()], squares of 1e155 overflow
-#'   and those of 1e-163 vanish.
+#'   nothing. A vector has one number per column. As in [base::scale()], the standard deviation of a
+#'   column is Inf if its entries reach 1e155, and 0 if they are below 1e-163.
 #' @param tol Components with a standard deviation of at most `tol` times the first are left out.
 #'   `NULL` (the default) keeps all.
 #' @param rank. The largest number of components to keep. `NULL` (the default) keeps all.
@@ -64,17 +64,25 @@ gpu_prcomp <- function(x, retx = TRUE, center = TRUE, scale. = FALSE, tol = NULL
                        ...) {
   call <- sys.call()
   if (missing(x)) {
+    if ("formula" %in% names(substitute(list(...)))) abort_formula(call)
     abort_missing("x", call)
   }
+  x <- x
   if (inherits(x, "formula")) {
-    abort_type(paste(
-      "'x' must be a matrix or a data frame, not a formula:",
-      "use model.matrix(formula, data), or stats::prcomp()"
-    ), call)
+    abort_formula(call)
   }
   check_ignored(call, ...)
   where <- spectral_how(x, device, precision, call)
-  prcomp_of(x, retx, center, scale., tol, rank., device, precision, where, call)
+  products <- if (is_resident(x)) how_beside(x, call) else where
+  single <- !is_resident(x) && precision == "single"
+  prcomp_of(x, retx, center, scale., tol, rank., products, single, where, call)
+}
+
+abort_formula <- function(call) {
+  abort_type(paste(
+    "'x' must be a matrix or a data frame, not a formula: use model.matrix(formula, data) with",
+    "\"+ 0\" in the formula, or stats::prcomp()"
+  ), call)
 }
 
 #' @rawNamespace S3method(stats::prcomp, gpu_matrix)
@@ -82,7 +90,7 @@ prcomp.gpu_matrix <- function(x, retx = TRUE, center = TRUE, scale. = FALSE, tol
                               rank. = NULL, ...) {
   call <- group_call(sys.call(), "prcomp")
   check_ignored(call, ...)
-  prcomp_of(x, retx, center, scale., tol, rank., "auto", "double", how_there(call), call)
+  prcomp_of(x, retx, center, scale., tol, rank., how_beside(x, call), FALSE, how_there(call), call)
 }
 
 # Base R's warning about arguments that are ignored, without its first line, which names the call.
@@ -93,13 +101,9 @@ check_ignored <- function(call, ...) {
   })
 }
 
-# `where` are the settings of the decomposition, `device` and `precision` those of the scores.
-prcomp_of <- function(x, retx, center, scale., tol, rank., device, precision, where, call) {
-  if (is_resident(x)) {
-    device <- x@device
-    precision <- "double"
-  }
-  invalid <- function(argument) function(message, call) abort_argument(argument, message, call)
+# `where` are the settings of the decomposition, `products` those of the scores, in `single`
+# precision or double.
+prcomp_of <- function(x, retx, center, scale., tol, rank., products, single, where, call) {
   x <- as_spectral_operand(x, "stats::prcomp()", call)
   numbers <- is.numeric(x) || is.logical(x)
   x <- if (isTRUE(center) && is_plain_double(x)) {
@@ -130,6 +134,12 @@ prcomp_of <- function(x, retx, center, scale., tol, rank., device, precision, wh
   if (!is.null(tol)) {
     kept <- as_base(sum(sdev > sdev[[1L]] * tol), invalid("tol"), call)
     if (as_condition(kept < k, "tol", call)) {
+      if (kept == 0L) {
+        abort_argument("tol", sprintf(paste(
+            "'tol' must leave a component, and no standard deviation is above %s times the first:",
+            "use tol = NULL, or a smaller number"
+          ), as_code(tol)), call)
+      }
       rotation <- rotation[, seq_len(k <- kept), drop = FALSE]
     }
   }
@@ -139,8 +149,7 @@ prcomp_of <- function(x, retx, center, scale., tol, rank., device, precision, wh
     sdev = sdev, rotation = rotation, center = centre %||% FALSE, scale = spread %||% FALSE
   )
   if (as_condition(retx, "retx", call)) {
-    x <- as_double(x, call)
-    out$x <- multiply(x, dim(x), rotation, dim(rotation), "matmult", device, precision, call)
+    out$x <- multiply_scaled(as_double(x, call), rotation, "matmult", products, single, call)
   }
   class(out) <- "prcomp"
   out

@@ -2,12 +2,16 @@
 #'
 #' `gpu_svd(x)` returns what [base::svd()] returns, for real matrices: \eqn{x = U D V^T}{x = U D V'}
 #' with orthonormal columns in \eqn{U} and \eqn{V}. `gpu_norm(x, type)` is [base::norm()], whose
-#' 2-norm is the largest singular value.
+#' 2-norm is the largest singular value. Only the 2-norm uses `device` and `precision`.
 #'
 #' @section Signs: Singular vectors are determined up to a common sign of the columns of \eqn{U} and
 #' \eqn{V}, and base R's signs depend on its LAPACK. Here the component of largest magnitude in each
 #' column of \eqn{V} is positive: the first one, if several agree to half of their digits. The same
-#' column of \eqn{U} follows. If `nv` is 0, the rule holds for \eqn{U} instead.
+#' column of \eqn{U} follows. If `nv` is 0, the rule holds for \eqn{U} instead. So
+#' `gpu_svd(x, nv = 0)$u` may differ in sign from `gpu_svd(x)$u`: take both from one call.
+#'
+#' Columns beyond `min(n, p)` complete an orthonormal basis in any way, and differ from base R's.
+#' Their component of largest magnitude is positive.
 #'
 #' @return `gpu_svd()`: a list without dimnames:
 #' \describe{
@@ -15,32 +19,37 @@
 #'   \item{`u`}{matrix with left singular vectors in its columns. Only if `nu` is not 0.}
 #'   \item{`v`}{matrix with right singular vectors in its columns. Only if `nv` is not 0.}
 #' }
-#' `gpu_norm()`: a number, `NA` for the 2-norm if `x` has NA or NaN.
+#' `gpu_norm()`: a number, `NA` or `NaN` if `x` has NA or NaN. It is 0 if a dimension of `x` is
+#' zero.
 #'
 #' @section Errors:
-#' - `cudafactor_error_non_finite`: `x` has NA, NaN or Inf.
-#' - `cudafactor_error_dimension`: a dimension of `x` is zero.
+#' - `cudafactor_error_non_finite`: `x` has NA, NaN or Inf. `gpu_norm()` stops only for Inf in the
+#'   2-norm.
+#' - `cudafactor_error_dimension`: a dimension of `x` is zero. `gpu_norm()` stops only for the
+#'   2-norm, and only in some versions of R.
 #' - `cudafactor_error_type`: `x` is complex, or is not a matrix of numbers.
-#' - `cudafactor_error_argument`: `nu` or `nv` is not a number of columns, or `type` names no norm.
-#' - `cudafactor_error_device_unavailable`: `device` names a GPU that is not there.
+#' - `cudafactor_error_argument`: `nu` or `nv` is not a number of columns, `type` names no norm, or
+#'   `device` or `precision` has no valid value.
+#' - `cudafactor_error_device_unavailable`: the GPU that `device` names does not exist.
 #' - `cudafactor_error_device_memory`: the GPU lacks room for `x`, its QR factorization and 8 square
 #'   matrices of order `min(n, p)`, or for the columns of \eqn{U} and \eqn{V}.
 #' - `cudafactor_error_not_converged`: no method found values that pass the check below.
 #'
-#' @section Accuracy: The matrix is scaled by a power of two first, so the accuracy does not depend
-#' on the unit of its entries.
+#' @section Accuracy: The matrix is scaled by a power of two first, in double precision, so the
+#' accuracy does not depend on the unit of its entries. In single precision entries may therefore be
+#' of any size.
 #' \eqn{\|x - U D V^T\| \le c n \epsilon \|x\|}{||x - U D V'|| <= c n eps ||x||}
 #' holds with a small constant, and products with random vectors check it in each call. If the check
 #' fails on the CPU, a slower method computes the answer again. If it fails on a GPU,
-#' `device = "auto"` computes on the CPU. On a GPU \eqn{c n}{c n} can reach 30 for small singular
-#' matrices.
+#' `device = "auto"` computes on the CPU. On a GPU the product \eqn{c n}{c n} can reach 30 if the
+#' matrix is small and singular.
 #'
 #' @inheritSection gpu_eigen Device
 #'
 #' @param x A numeric or logical \eqn{n \times p}{n x p} matrix, an object that `as.matrix()` turns
 #'   into one, or a [gpu_matrix].
-#' @param nu,nv Numbers of columns of \eqn{U} and \eqn{V}. The default is `min(n, p)`. At most `n`
-#'   and `p` are returned.
+#' @param nu,nv Numbers of columns of \eqn{U} and \eqn{V}. The default is `min(n, p)`. Larger
+#'   numbers count as `n` and `p`; fractions are rounded down.
 #' @param type `"O"` (the default) or `"1"`: largest column sum of magnitudes; `"I"`: largest row
 #'   sum; `"F"` or `"E"`: root of the sum of squares; `"M"`: largest magnitude; `"2"`: largest
 #'   singular value.
@@ -63,6 +72,8 @@ gpu_svd <- function(x, nu = min(n, p), nv = min(n, p),
                     device = getOption("cudafactor.device", "auto"),
                     precision = "double", ...) {
   call <- sys.call()
+  if (missing(x)) abort_missing("x", call)
+  x <- x
   if (...length()) {
     check_dots(substitute(list(...)), call)
   }
@@ -105,11 +116,11 @@ svd_of <- function(x, nu, nv, where, call) {
 
 # How many columns of a basis of order n are computed, and how many of these are returned.
 svd_columns <- function(count, argument, n, size, call) {
-  abort_count <- function(message, call) abort_argument(argument, message, call)
+  abort_count <- invalid(argument)
   if (!as_base(if (count || FALSE) TRUE else FALSE, abort_count, call)) {
     return(list(computed = 0L, returned = 0L))
   }
-  computed <- if (count <= size) size else n
+  computed <- as_base(if (count <= size) size else n, abort_count, call)
   returned <- computed
   if (count < computed) {
     returned <- length(as_base(seq_len(min(n, count)), abort_count, call))
@@ -126,11 +137,19 @@ first_columns <- function(x, count) {
 gpu_norm <- function(x, type = c("O", "I", "F", "M", "2"),
                      device = getOption("cudafactor.device", "auto"), precision = "double") {
   call <- sys.call()
-  abort_type_of_norm <- function(message, call) abort_argument("type", message, call)
-  if (!identical("2", type)) {
-    return(as_base(norm(x, type), abort_type_of_norm, call))
+  if (missing(x)) abort_missing("x", call)
+  x <- x
+  where <- spectral_how(x, device, precision, call)
+  if (identical("2", type)) {
+    return(spectral_norm(x, where, call))
   }
-  spectral_norm(x, spectral_how(x, device, precision, call), call)
+  # Package Matrix has methods for its classes. That of a matrix on disk is an error.
+  own <- is_resident(x) ||
+    isS4(x) && !is_in_tiles(x) && hasMethod("norm", c(class(x)[[1L]], "character"))
+  if (!own) {
+    x <- as_numeric_matrix(as_spectral_operand(x, "base::norm()", call), call)
+  }
+  as_base(norm(x, type), invalid("type"), call)
 }
 
 spectral_norm <- function(x, where, call) {

@@ -31,9 +31,16 @@ shape_of <- function(x) {
 
 # `ours` does what `base` does: the same numbers to `tolerance`, identical types and attributes, the
 # same words in warnings and errors; errors and warnings are of our classes and name our function.
-expect_as_base <- function(ours, base, tolerance = 1e-10, info = NULL) {
+# Errors name the `argument`, if one is given: at the end, if base R does not.
+expect_as_base <- function(ours, base, tolerance = 1e-10, info = NULL, argument = NULL) {
   ours <- outcome(ours)
   base <- outcome(base)
+  if (!is.null(argument) && !is.null(base$error)) {
+    name <- sprintf("'%s'", argument)
+    if (!grepl(name, base$error, fixed = TRUE)) base$error <- sprintf("%s (%s)", base$error, name)
+    expect_s3_class(ours$condition, "cudafactor_error_argument")
+    expect_identical(ours$condition$argument, argument)
+  }
   expect_identical(ours$error, base$error, info = info)
   expect_identical(ours$warnings, base$warnings, info = info)
   if (!is.null(base$error)) {
@@ -43,6 +50,15 @@ expect_as_base <- function(ours, base, tolerance = 1e-10, info = NULL) {
   expect_identical(shape_of(ours$value), shape_of(base$value), info = info)
   expect_equal(ours$value, base$value, tolerance = tolerance, info = info)
   invisible(ours$value)
+}
+
+# The error of an operand that cannot be evaluated is the user's, and names no internal function.
+expect_not_found <- function(code) {
+  e <- expect_error(code, "object 'nosuch' not found")
+  # Newer versions of R name the function whose argument it is, or none.
+  internal <- setdiff(ls(asNamespace("cudafactor")), getNamespaceExports("cudafactor"))
+  called <- conditionCall(e)
+  expect_false(is.call(called) && deparse(called[[1L]])[[1L]] %in% internal)
 }
 
 # What else than a matrix of numbers a user may pass.

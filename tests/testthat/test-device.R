@@ -134,7 +134,7 @@ test_that("the table of GPUs has its columns, with or without rows", {
 test_that("the options are the defaults of the arguments", {
   x <- diag(2)
   with_options(cudafactor.device = "nowhere", code = {
-    expect_error(gpu_chol(x), class = "cudafactor_error_device_unavailable")
+    expect_error(gpu_chol(x), class = "cudafactor_error_argument")
     expect_identical(gpu_chol(x, device = "cpu"), x)
   })
   with_options(cudafactor.threads = 1L, code = {

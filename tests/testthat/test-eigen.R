@@ -100,7 +100,7 @@ test_that("operands are coerced and refused as base R does", {
   }
   expect_equal(gpu_eigen(as_gpu(x + 0)), gpu_eigen(x))
   refused <- list(
-    matrix(0, 0, 0), matrix(0, 0, 3), matrix(0, 3, 0), matrix(0, 2, 3), 1:3, matrix("a"),
+    matrix(0, 0, 0), matrix(0, 0, 3), matrix(0, 3, 0), matrix(0, 2, 3), 1:3,
     matrix(c(1, NA, 2, 3), 2), matrix(Inf), matrix(NaN), matrix(NA)
   )
   for (operand in refused) {
@@ -108,13 +108,23 @@ test_that("operands are coerced and refused as base R does", {
     expect_as_base(gpu_eigen(operand, TRUE), eigen(operand, TRUE))
   }
   for (flag in list(NA, "a", logical(), c(TRUE, FALSE), NULL)) {
-    expect_as_base(gpu_eigen(x, TRUE, only.values = flag), eigen(x, TRUE, only.values = flag))
-    expect_as_base(gpu_eigen(x, symmetric = flag), eigen(x, symmetric = flag))
+    expect_as_base(gpu_eigen(x, TRUE, only.values = flag), eigen(x, TRUE, only.values = flag),
+      argument = "only.values")
+    expect_as_base(gpu_eigen(x, symmetric = flag), eigen(x, symmetric = flag),
+      argument = "symmetric")
   }
   expect_identical(gpu_eigen(x, EISPACK = TRUE), gpu_eigen(x))
   expect_error(gpu_eigen(x, nonsense = 1), "unused argument", class = "cudafactor_error_argument")
   expect_error(gpu_eigen(x + 0i), "base::eigen", class = "cudafactor_error_type")
   expect_error(gpu_eigen(sum), class = "cudafactor_error_type")
+  for (text in list("a", matrix("4"), data.frame(a = "z"), matrix(as.raw(4)), matrix(list(4)))) {
+    expect_error(gpu_eigen(text), "'x' must be a (numeric )?matrix, not of type",
+      class = "cudafactor_error_type")
+  }
+  e <- expect_error(gpu_eigen(), "\"x\" is missing", class = "cudafactor_error_argument")
+  expect_identical(conditionCall(e), quote(gpu_eigen()))
+  expect_not_found(gpu_eigen(nosuch))
+  expect_error(gpu_eigen(stop("mine")), "^mine$")
   e <- expect_error(gpu_eigen(matrix(NaN)), class = "cudafactor_error_non_finite")
   expect_identical(conditionCall(e)[[1]], quote(gpu_eigen))
 })
@@ -126,7 +136,7 @@ test_that("a GPU is refused in words, and single precision is an argument", {
       class = "cudafactor_error_device_unavailable", fixed = TRUE)
     expect_s3_class(e, "cudafactor_error_device")
   }
-  expect_error(gpu_eigen(x, device = "nonsense"), class = "cudafactor_error_device_unavailable")
+  expect_error(gpu_eigen(x, device = "nonsense"), class = "cudafactor_error_argument")
   set.seed(4)
   x <- crossprod(matrix(rnorm(900), 30))
   for_each_device(function(device) {
@@ -139,6 +149,48 @@ test_that("a GPU is refused in words, and single precision is an argument", {
     # The rule of signs is that of the CPU.
     expect_equal(ours, gpu_eigen(x, device = "cpu"), tolerance = 1e-9)
   })
+})
+
+test_that("a small eigenvalue of order 2 keeps its digits", {
+  small <- 2^-50
+  for (precision in c("double", "single")) {
+    for (only in c(TRUE, FALSE)) {
+      values <- function(x) gpu_eigen(x, only.values = only, precision = precision)$values
+      expect_equal(values(diag(c(1, small))), c(1, small), tolerance = 1e-14)
+      expect_equal(values(diag(c(small, 1))), c(1, small), tolerance = 1e-14)
+      expect_equal(values(diag(c(-1, small)))[[1]], small, tolerance = 1e-14)
+      expect_equal(values(matrix(c(2^53, 1, 1, 1), 2))[[2]], 1, tolerance = 1e-14)
+      expect_equal(values(matrix(small)), small)
+    }
+    x <- matrix(c(4, 2^-30, 2^-30, 2^-50), 2)
+    e <- gpu_eigen(x, precision = precision)
+    expect_equal(e$values[[2]], 2^-50 - 2^-62, tolerance = 1e-14)
+    expect_equal(abs(e$vectors), diag(2), tolerance = 1e-6)
+  }
+})
+
+test_that("entries may be beyond the range of single precision", {
+  set.seed(5)
+  x <- matrix(rnorm(49), 7)
+  for (y in list(x, crossprod(x))) {
+    unit <- gpu_eigen(y, precision = "single")
+    for (scale in 2^c(-600, -160, 160, 600)) {
+      ours <- gpu_eigen(y * scale, isSymmetric(y), precision = "single")
+      expect_identical(ours$values / scale, unit$values)
+      expect_identical(ours$vectors, unit$vectors)
+    }
+  }
+})
+
+test_that("entries of a general matrix may differ by more than the range of numbers", {
+  for (precision in c("double", "single")) {
+    for (large in c(1e20, 1e100, 1e162, 1e300)) {
+      x <- matrix(c(1, large, 1 / large, 1), 2)
+      expect_equal(gpu_eigen(x, FALSE, precision = precision)$values, c(2, 0), tolerance = 1e-6)
+      v <- gpu_eigen(t(x), FALSE, precision = precision)$vectors[, 1]
+      expect_equal(v, c(1, 0), tolerance = 1e-6)
+    }
+  }
 })
 
 test_that("a failure to converge has base R's words", {

@@ -65,7 +65,7 @@ test_that("`tol` decides which singular values count", {
   # Zero never counts.
   expect_equal(gpu_ginv(diag(c(2, 0)), -1), diag(c(0.5, 0)))
   expect_identical(gpu_ginv(matrix(0, 2, 3), -1), matrix(0, 3, 2))
-  for (wrong in list("a", NA, NULL, 1:2)) {
+  for (wrong in list("a", NA, character(), 1:2)) {
     expect_error(gpu_ginv(x, wrong), "'tol'", class = "cudafactor_error_argument")
   }
 })
@@ -75,6 +75,32 @@ test_that("entries may be of any scale", {
   x <- random_matrix(6, 4)
   for (scale in c(2^-664, 2^664)) {
     expect_equal(gpu_ginv(x * scale) * scale, gpu_ginv(x), tolerance = 1e-12)
+  }
+})
+
+test_that("the default of `tol` depends on the precision", {
+  set.seed(85)
+  x <- random_matrix(9, 3)
+  x <- x[, c(1, 2, 1, 3)]
+  wanted <- gpu_ginv(x)
+  expect_identical(gpu_ginv(x, sqrt(.Machine$double.eps)), wanted)
+  expect_identical(gpu_ginv(x, NULL), wanted)
+  for_each_device(function(device) {
+    expect_equal(gpu_ginv(x, precision = "single", device = device), wanted, tolerance = 1e-4)
+    g <- as_gpu(x, device, "single")
+    expect_equal(as.matrix(gpu_ginv(g)), wanted, tolerance = 1e-4)
+  })
+  small <- diag(c(1, 1e-4))
+  expect_equal(gpu_ginv(small), diag(c(1, 1e4)))
+  expect_equal(gpu_ginv(small, precision = "single"), diag(c(1, 0)))
+})
+
+test_that("entries may be beyond the range of single precision", {
+  set.seed(86)
+  x <- random_matrix(6, 4)
+  unit <- gpu_ginv(x, precision = "single")
+  for (scale in 2^c(-600, -160, 160, 600)) {
+    expect_equal(gpu_ginv(x * scale, precision = "single") * scale, unit, tolerance = 1e-6)
   }
 })
 
@@ -111,6 +137,7 @@ test_that("operands are coerced or refused", {
   }
   expect_error(gpu_ginv(x + 0i), "MASS::ginv", class = "cudafactor_error_type")
   expect_error(gpu_ginv(sum), class = "cudafactor_error_type")
+  expect_not_found(gpu_ginv(nosuch))
   expect_error(gpu_ginv(), "missing", class = "cudafactor_error_argument")
   expect_error(gpu_ginv(x, toll = 1), "unused argument", class = "cudafactor_error_argument")
   e <- expect_error(gpu_ginv(matrix(NaN)), class = "cudafactor_error_non_finite")

@@ -64,13 +64,13 @@ test_that("what is no right-hand side, no factor or no setting is an error", {
       expect_identical(conditionCall(e)[[1L]], quote(chol_solve))
     }
     expect_error(chol_solve(r, 1:10, device = "nonsense"),
-      class = "cudafactor_error_device_unavailable")
+      class = "cudafactor_error_argument")
     expect_error(chol_solve(r, 1:10, device = 1), class = "cudafactor_error_argument")
     expect_error(chol_solve(r, 1:10, host_memory = "nonsense"), class = "cudafactor_error_argument")
     expect_error(chol_solve(r, 1:10, gpu_memory = -1), class = "cudafactor_error_argument")
     expect_error(chol2inv_diag(r, host_memory = "nonsense"), class = "cudafactor_error_argument")
     expect_error(chol2inv_diag(r, device = "nonsense"),
-      class = "cudafactor_error_device_unavailable")
+      class = "cudafactor_error_argument")
   }
   for (r in list(lazy_covariance(1:10), qr(x), gpu_lu(x))) {
     expect_error(chol_solve(r, 1:10), "'r' must be a Cholesky factor",

@@ -24,7 +24,8 @@ test_that("eigen() is gpu_eigen()", {
     for (x in list(matrix(0, 2, 3), matrix(0, 0, 0), matrix(c(1, NA, 2, 3), 2))) {
       expect_as_base(eigen(as_gpu(x, device)), base::eigen(x))
     }
-    expect_as_base(eigen(as_gpu(diag(2), device), NA), base::eigen(diag(2), NA))
+    expect_as_base(eigen(as_gpu(diag(2), device), NA), base::eigen(diag(2), NA),
+      argument = "symmetric")
   })
   g <- as_gpu(matrix(0, 2, 3))
   e <- expect_error(eigen(g), class = "cudafactor_error_dimension")
@@ -54,8 +55,8 @@ test_that("svd() is gpu_svd(), and La.svd() has its vectors in rows", {
     }
     g <- as_gpu(diag(2), device)
     expect_as_base(svd(g, LINPACK = TRUE), base::svd(diag(2), LINPACK = TRUE))
-    expect_as_base(svd(g, nu = -1), base::svd(diag(2), nu = -1))
-    expect_as_base(La.svd(g, nv = NA), base::La.svd(diag(2), nv = NA))
+    expect_as_base(svd(g, nu = -1), base::svd(diag(2), nu = -1), argument = "nu")
+    expect_as_base(La.svd(g, nv = NA), base::La.svd(diag(2), nv = NA), argument = "nv")
     expect_error(svd(g, tol = 1), "unused argument", class = "cudafactor_error_argument")
   })
   g <- as_gpu(matrix(NaN))

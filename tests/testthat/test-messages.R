@@ -25,14 +25,14 @@ test_that("an option that makes no sense is named, and what it takes", {
 test_that("a wrong device is an option's, or the call's", {
   old <- options(cudafactor.device = "gpu")
   on.exit(options(old))
-  e <- expect_error(gpu_chol(diag(2)), class = "cudafactor_error_device_unavailable")
+  e <- expect_error(gpu_chol(diag(2)), class = "cudafactor_error_argument")
   expect_identical(conditionMessage(e), paste(
     "the option \"cudafactor.device\" must be \"auto\", \"cpu\", \"cuda\" or",
     "\"cuda:<number>\", not \"gpu\"; options(cudafactor.device = NULL) restores the default"
   ))
   expect_match(outcome(as_gpu(diag(2)))$error, "the option \"cudafactor.device\"", fixed = TRUE)
   e <- expect_error(
-    gpu_chol(diag(2), device = "gpu"), class = "cudafactor_error_device_unavailable"
+    gpu_chol(diag(2), device = "gpu"), class = "cudafactor_error_argument"
   )
   expect_identical(conditionMessage(e),
     "'device' must be \"auto\", \"cpu\", \"cuda\" or \"cuda:<number>\", not \"gpu\"")

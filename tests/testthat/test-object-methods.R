@@ -23,7 +23,7 @@ test_that("gpu_matrix() has base R's errors and warnings, with the user's call",
   expect_warning(gpu_matrix(1:5, 2, device = "cpu"), class = "cudafactor_warning_coercion")
   error <- tryCatch(gpu_matrix("a"), error = identity)
   expect_identical(conditionCall(error), quote(gpu_matrix("a")))
-  expect_error(gpu_matrix(1, device = "moon"), class = "cudafactor_error_device_unavailable")
+  expect_error(gpu_matrix(1, device = "moon"), class = "cudafactor_error_argument")
 })
 
 test_that("gpu_matrix() stores in the precision that is asked for, and takes a gpu_matrix", {

@@ -176,7 +176,7 @@ test_that("what base R refuses is refused in its words, and LAPACK's form lets N
   }
   expect_error(gpu_qr.Q(base::qr(x + 0i)), "complex", class = "cudafactor_error_type")
   expect_error(gpu_qr.Q(f, precison = "single"), "unused argument")
-  expect_error(gpu_qr.Q(f, device = "tpu"), class = "cudafactor_error_device_unavailable")
+  expect_error(gpu_qr.Q(f, device = "tpu"), class = "cudafactor_error_argument")
   e <- expect_error(gpu_qr.qy(f, 1:3), class = "cudafactor_error")
   expect_identical(conditionCall(e)[[1]], quote(gpu_qr.qy))
 })

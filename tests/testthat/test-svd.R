@@ -61,9 +61,16 @@ test_that("nu and nv are base R's", {
         }
       }
     }
-    expect_as_base(gpu_svd(x, nu = -1), svd(x, nu = -1))
-    expect_as_base(gpu_svd(x, nu = NA), svd(x, nu = NA))
-    expect_as_base(gpu_svd(x, nu = "a"), svd(x, nu = "a"))
+    for (wrong in list(-1, NA, "a", "2", NULL, numeric())) {
+      expect_as_base(gpu_svd(x, nu = wrong), svd(x, nu = wrong), argument = "nu")
+    }
+    for (wrong in list(-1, NA, "a", 1:2)) {
+      e <- suppressWarnings(expect_error(gpu_svd(x, nv = wrong), "\\('nv'\\)$",
+        class = "cudafactor_error_argument"))
+      expect_identical(e$argument, "nv")
+      # Some versions of R take the first of several, with a warning.
+      suppressWarnings(expect_error(gpu_svd(x, nu = 1:2), class = "cudafactor_error_argument"))
+    }
     expect_error(gpu_svd(x, nu = stop("mine")), "mine")
   })
 })
@@ -88,16 +95,38 @@ test_that("operands are coerced and refused as base R does", {
   }
   expect_equal(gpu_svd(as_gpu(x + 0)), gpu_svd(x))
   refused <- list(
-    matrix(0, 0, 0), matrix(0, 0, 3), matrix(0, 3, 0), matrix("a"), matrix(c(1, NA), 1),
+    matrix(0, 0, 0), matrix(0, 0, 3), matrix(0, 3, 0), matrix(c(1, NA), 1),
     matrix(Inf), matrix(NaN), matrix(NA)
   )
   for (operand in refused) expect_as_base(gpu_svd(operand), svd(operand))
   expect_as_base(gpu_svd(x, LINPACK = TRUE), svd(x, LINPACK = TRUE))
   expect_error(gpu_svd(x + 0i), "base::svd", class = "cudafactor_error_type")
+  for (text in list("a", matrix("4"), data.frame(a = "z"), matrix(as.raw(4)), matrix(list(4)))) {
+    expect_error(gpu_svd(text), "'x' must be a (numeric )?matrix, not of type",
+      class = "cudafactor_error_type")
+  }
+  e <- expect_error(gpu_svd(), "\"x\" is missing", class = "cudafactor_error_argument")
+  expect_identical(conditionCall(e), quote(gpu_svd()))
+  expect_not_found(gpu_svd(nosuch))
   for_each_device(function(device) {
     expect_equal(gpu_svd(x, precision = "single", device = device)$d, svd(x)$d, tolerance = 1e-6)
     y <- random_matrix(60, 40)
     expect_equal(gpu_svd(y, device = device), gpu_svd(y, device = "cpu"), tolerance = 1e-9)
+  })
+})
+
+test_that("entries may be beyond the range of single precision", {
+  set.seed(4)
+  x <- matrix(rnorm(40), 8)
+  for_each_device(function(device) {
+    unit <- gpu_svd(x, precision = "single", device = device)
+    for (scale in 2^c(-600, -160, 160, 600)) {
+      ours <- gpu_svd(x * scale, precision = "single", device = device)
+      expect_identical(ours$d / scale, unit$d)
+      expect_identical(ours[c("u", "v")], unit[c("u", "v")])
+      expect_identical(gpu_norm(x * scale, "2", device, "single") / scale,
+        gpu_norm(x, "2", device, "single"))
+    }
   })
 })
 
@@ -112,7 +141,31 @@ test_that("gpu_norm() is norm()", {
   expect_as_base(gpu_norm(replace(x, 1, Inf), "2"), norm(replace(x, 1, Inf), "2"))
   expect_as_base(gpu_norm(matrix(0, 0, 3), "2"), norm(matrix(0, 0, 3), "2"))
   expect_as_base(gpu_norm(x, "nonsense"), norm(x, "nonsense"))
-  expect_as_base(gpu_norm("a"), norm("a"))
+  for (type in c("O", "I", "F", "M", "2")) {
+    none <- matrix(0, 0, 3)
+    expect_as_base(gpu_norm(none, type), if (type == "2") norm(none, "2") else 0)
+    expect_identical(is.na(gpu_norm(replace(x, 1, NA), type)), TRUE)
+    for (operand in list(as.data.frame(x), 1:3, x > 1, matrix(1:4, 2))) {
+      expect_equal(gpu_norm(operand, type), norm(as.matrix(operand) + 0, type))
+    }
+    for (text in list("a", data.frame(a = "z"), NULL)) {
+      expect_error(gpu_norm(text, type), "'x' must be a (numeric )?matrix, not",
+        class = "cudafactor_error_type")
+    }
+    expect_error(gpu_norm(x + 0i, type), "base::norm", class = "cudafactor_error_type")
+    # Both count for every type.
+    e <- expect_error(gpu_norm(x, type, device = "abacus"), class = "cudafactor_error_argument")
+    expect_identical(e$argument, "device")
+    e <- expect_error(gpu_norm(x, type, precision = "half"), class = "cudafactor_error_argument")
+    expect_identical(e$argument, "precision")
+    expect_not_found(gpu_norm(nosuch, type))
+    expect_equal(gpu_norm(tile_matrix(x, tempfile()), type), norm(x, type))
+    expect_error(gpu_norm(type = type), "missing", class = "cudafactor_error_argument")
+    if (requireNamespace("Matrix", quietly = TRUE)) {
+      sparse <- Matrix::sparseMatrix(1:3, c(1, 2, 2), x = c(2, -3, 4))
+      expect_equal(gpu_norm(sparse, type), norm(as.matrix(sparse), type))
+    }
+  }
   expect_equal(gpu_norm(x * 1e300, "2"), norm(x * 1e300, "2"))
   for_each_device(function(device) expect_equal(gpu_norm(x, "2", device = device), norm(x, "2")))
 })

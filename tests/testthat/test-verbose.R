@@ -115,6 +115,37 @@ test_that("functions that pcg() calls show their plans before its own", {
   expect_match(told[-length(told)], "^gpu_matmult\\(\\): 6 x 6 by 6 x 1, ")
 })
 
+test_that("decompositions tell the threads that compute", {
+  old <- options(cudafactor.threads = 2)
+  on.exit(options(old))
+  for (call in expression(
+    gpu_eigen(positive(5)), gpu_eigen(positive(5), FALSE), gpu_svd(positive(5)),
+    gpu_norm(positive(5), "2"), gpu_svd(matrix(1, 500, 3), device = "cpu")
+  )) {
+    expect_match(texts(plans(eval(call))), "on the CPU with 1 thread \\(")
+  }
+  expect_match(texts(plans(gpu_eigen(positive(400)))), "on the CPU with 2 threads|GPU")
+})
+
+test_that("the device of an operand is not one that the user named", {
+  g <- as_gpu(positive(5), "cpu")
+  for (call in expression(prcomp(g), gpu_prcomp(g), gpu_ginv(g))) {
+    told <- texts(plans(eval(call)))
+    expect_gt(length(told), 1L)
+    expect_false(any(grepl("as 'device' says", told)))
+    expect_match(told, "where the operand is", all = FALSE)
+  }
+  expect_match(texts(plans(gpu_ginv(positive(5), device = "cpu"))), "as 'device' says")
+})
+
+test_that("a device that does not exist has no plan", {
+  device <- if (gpu_available()) "cuda:99" else "cuda"
+  for (f in list(gpu_chol, gpu_eigen, gpu_svd)) {
+    seen <- plans(tryCatch(f(positive(5), device = device), error = identity))
+    expect_length(seen, 0L)
+  }
+})
+
 test_that("auto says what it found, and a device that is not there is the same error", {
   if (!gpu_available()) {
     n <- 600

@@ -17,8 +17,8 @@ pub trait SymmetricEigen<T: Scalar>: Memory<T> {
 
 /// Eigenvalues of general matrices, by a routine that checks what it returns.
 pub trait GeneralEigen<T: Scalar>: Memory<T> {
-    /// Eigenvalues of a square matrix in `re` and `im`, and right eigenvectors in `v`, which need
-    /// not be normalized.
+    /// Eigenvalues of a balanced square matrix in `re` and `im`, and right eigenvectors in `v`,
+    /// which need not be normalized.
     ///
     /// Eigenvalues come in the order of the Schur form. The two of a conjugate pair are neighbours,
     /// the one with positive imaginary part first. The real part of its vector is in the first of

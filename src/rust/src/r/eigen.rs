@@ -5,16 +5,26 @@ use faer::MatMut;
 
 use crate::algo::dense::symmetry::is_symmetric_as_base;
 use crate::algo::dense::{eigen, svd};
+use crate::backend::cpu::spectral::threads_for;
 use crate::backend::cpu::CpuDevice;
 use crate::base::error::Result;
 use crate::base::processor::Processor;
 use crate::base::progress;
-use crate::base::scalar::{widened, Scalar};
+use crate::base::scalar::Scalar;
+use crate::cost::plan::call;
 use crate::cost::work::Work;
+use crate::device::memory::Memory;
 use crate::r::args::{self, Out};
 use crate::r::reply::{reply, show_progress};
 use crate::r::session::set_last;
 use crate::r::target::{on_device, How};
+
+/// Tells the plan of this call how many threads a decomposition of this order uses on the CPU.
+fn tell_threads<T: Scalar, D: Memory<T>>(dev: &D, order: usize) {
+    if dev.processor() == Processor::Cpu {
+        call::refine(|plan| plan.threads = threads_for(order, plan.threads));
+    }
+}
 
 /// Runs `fill` on the memory of `out` as a matrix, or without a matrix that has no columns.
 fn with_matrix<T: Scalar, R>(
@@ -45,11 +55,10 @@ fn native_eigen_symmetric(x: Robj, n: Robj, vectors: Robj, out: Robj, how: Robj)
         let dim = (n, columns(vectors, n));
         let mut out = Out::new(&out, dim)?;
         let values = on_device!(&how, Work::eigen(n, vectors), |dev, T| {
-            let x = T::borrow_host(x)?;
-            let w = with_matrix::<T, _>(out.slice(), dim, |z| {
-                eigen::symmetric(dev, args::view(&x, (n, n)), z)
-            })?;
-            widened(&w)
+            tell_threads::<T, _>(dev, n);
+            with_matrix::<T, _>(out.slice(), dim, |z| {
+                eigen::symmetric::<f64, T, _>(dev, args::view(x, (n, n)), z)
+            })
         })?;
         Ok(list!(values = values))
     })
@@ -86,11 +95,11 @@ fn general<T: Scalar>(
     how.plan_on_cpu(&work);
     let _shown = progress::begin(work.flops, false, how.delay, show_progress);
     set_last(Processor::Cpu);
-    let x = T::borrow_host(x)?;
-    let (re, im) = with_matrix::<T, _>(out.slice(), dim, |v| {
-        eigen::general(&CpuDevice::new(how.threads), args::view(&x, (n, n)), v)
-    })?;
-    Ok((widened(&re)?, widened(&im)?))
+    with_matrix::<T, _>(out.slice(), dim, |v| {
+        let dev = CpuDevice::new(how.threads);
+        tell_threads::<T, _>(&dev, n);
+        eigen::general::<f64, T, _>(&dev, args::view(x, (n, n)), v)
+    })
 }
 
 /// u, v = singular vectors in as many columns as these matrices have; answers the singular values
@@ -104,13 +113,12 @@ fn native_svd(x: Robj, xdim: Robj, u: Robj, ucols: Robj, v: Robj, vcols: Robj, h
         let vdim = (dim.1, args::size(&vcols)?);
         let (mut u, mut v) = (Out::new(&u, udim)?, Out::new(&v, vdim)?);
         let values = on_device!(&how, Work::svd(dim, (udim.1, vdim.1)), |dev, T| {
-            let x = T::borrow_host(x)?;
-            let d = with_matrix::<T, _>(u.slice(), udim, |u| {
+            tell_threads::<T, _>(dev, dim.0.min(dim.1));
+            with_matrix::<T, _>(u.slice(), udim, |u| {
                 with_matrix::<T, _>(v.slice(), vdim, |v| {
-                    svd::svd(dev, args::view(&x, dim), u, v)
+                    svd::svd::<f64, T, _>(dev, args::view(x, dim), u, v)
                 })
-            })?;
-            widened(&d)
+            })
         })?;
         Ok(list!(values = values))
     })

@@ -32,7 +32,12 @@ pub struct How {
     pub gpu_memory: f64,
     /// Whether the call shows its plan.
     verbose: bool,
+    /// Whether the device is that of an operand, and not one that the user named.
+    beside: bool,
 }
+
+/// The setting `verbose` of a call that shows its plan, and whose device is an operand's.
+const VERBOSE_BESIDE: f64 = 2.0;
 
 /// This machine, for calls with so many threads.
 struct Here {
@@ -101,6 +106,7 @@ impl How {
             gpu_memory,
             // What a function does that another call calls is part of that call.
             verbose: verbose != 0.0 && !is_reentrant(),
+            beside: verbose == VERBOSE_BESIDE,
         })
     }
 
@@ -146,8 +152,11 @@ impl How {
         self.show(Choice { processor, reason }, work);
     }
 
-    fn show(&self, choice: Choice, work: &Work) {
+    fn show(&self, mut choice: Choice, work: &Work) {
         if self.verbose {
+            if self.beside && choice.reason == Reason::Asked {
+                choice.reason = Reason::Resident;
+            }
             let threads = threads_of(self.threads);
             call::begin(CallPlan::new(choice, work, self.single, threads));
         }

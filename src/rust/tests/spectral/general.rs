@@ -17,6 +17,7 @@ for_each_processor!(
     triangular_values_are_exact,
     defective_matrices_have_vectors,
     roots_of_unity,
+    entries_may_differ_by_more_than_the_range,
     what_is_not_finite_is_refused,
 );
 
@@ -108,7 +109,7 @@ fn residuals_are_small<T: Scalar, D: GeneralEigen<T>>(device: &D) {
 fn values_are_ordered_pairs<T: Scalar, D: GeneralEigen<T>>(device: &D) {
     for n in [1, 2, 33, 129] {
         for (name, a) in kinds::<T>(n) {
-            let (re, im) = eigen::general(device, a.view(), None).unwrap();
+            let (re, im) = eigen::general::<T, T, D>(device, a.view(), None).unwrap();
             let size = |i: usize| re[i].to_f64().hypot(im[i].to_f64());
             for j in 1..n {
                 assert!(size(j - 1) >= size(j) * (1.0 - 4.0 * T::EPS), "{name} {n}");
@@ -133,7 +134,7 @@ fn triangular_values_are_exact<T: Scalar, D: GeneralEigen<T>>(device: &D) {
         std::cmp::Ordering::Greater => 0.0,
     };
     let a = Host::<T>::from_fn(n, n, |i, j| entry(place(i), place(j)));
-    let (re, im) = eigen::general(device, a.view(), None).unwrap();
+    let (re, im) = eigen::general::<T, T, D>(device, a.view(), None).unwrap();
     let want: Vec<T> = (0..n).map(|i| T::from_f64((n - i) as f64)).collect();
     assert_eq!(re, want);
     assert!(im.iter().all(|y| *y == T::from_f64(0.0)));
@@ -166,7 +167,7 @@ fn defective_matrices_have_vectors<T: Scalar, D: GeneralEigen<T>>(device: &D) {
 fn roots_of_unity<T: Scalar, D: GeneralEigen<T>>(device: &D) {
     let n = 12;
     let a = Host::<T>::from_fn(n, n, |i, j| f64::from(i == (j + 1) % n));
-    let (re, im) = eigen::general(device, a.view(), None).unwrap();
+    let (re, im) = eigen::general::<T, T, D>(device, a.view(), None).unwrap();
     for (x, y) in re.iter().zip(&im) {
         let (x, y) = (x.to_f64(), y.to_f64());
         let turns = y.atan2(x) / std::f64::consts::TAU * n as f64;
@@ -175,10 +176,42 @@ fn roots_of_unity<T: Scalar, D: GeneralEigen<T>>(device: &D) {
     }
 }
 
+/// Their products are of order one.
+fn entries_may_differ_by_more_than_the_range<T: Scalar, D: GeneralEigen<T>>(device: &D) {
+    for exponent in [0, 20, 500, 530, -530, 1000] {
+        let large = 2f64.powi(exponent);
+        let x = Host::<f64>::from_fn(2, 2, |i, j| {
+            [1.0, large, large.recip()][i + 2 * j - 3 * i * j]
+        });
+        let mut v = Host::<T>::from_fn(2, 2, |_, _| f64::NAN);
+        let (re, im) = eigen::general(device, x.view(), Some(v.view_mut())).unwrap();
+        let near = |x: f64, y: f64| assert!((x - y).abs() <= 8.0 * T::EPS, "{exponent}: {x} {y}");
+        near(re[0], 2.0);
+        near(re[1], 0.0);
+        assert_eq!(im, [0.0; 2]);
+        let alone = eigen::general::<f64, T, D>(device, x.view(), None).unwrap();
+        near(alone.0[0], 2.0);
+        near(alone.0[1], 0.0);
+        near(v.at(1, 0), large / large.hypot(1.0));
+    }
+    let n = 33;
+    let a = random::<f64>(n, n, 35);
+    let rounded = Host::<T>::from_fn(n, n, |i, j| a.at(i, j));
+    let (re, im, v) = decompose(device, &rounded);
+    for by in [2f64.powi(-1000), 2f64.powi(1000)] {
+        let x = Host::<f64>::from_fn(n, n, |i, j| rounded.at(i, j) * by);
+        let mut y = Host::<T>::from_fn(n, n, |_, _| f64::NAN);
+        let (same, also) = eigen::general(device, x.view(), Some(y.view_mut())).unwrap();
+        assert!(same.iter().zip(&re).all(|(x, y)| *x == y.to_f64() * by));
+        assert!(also.iter().zip(&im).all(|(x, y)| *x == y.to_f64() * by));
+        assert!(y.wide() == v.wide());
+    }
+}
+
 fn what_is_not_finite_is_refused<T: Scalar, D: GeneralEigen<T>>(device: &D) {
     for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         let a = Host::<T>::from_fn(5, 5, |i, j| if (i, j) == (3, 2) { value } else { 1.0 });
-        let refused = eigen::general(device, a.view(), None);
+        let refused = eigen::general::<T, T, D>(device, a.view(), None);
         assert!(matches!(refused, Err(Error::NonFinite)));
     }
 }

@@ -35,21 +35,21 @@ impl<D> Way<D> {
 }
 
 trait Decompose<T: Scalar> {
-    fn svd(
+    fn svd<S: Scalar>(
         &self,
-        x: MatRef<'_, T>,
+        x: MatRef<'_, S>,
         u: Option<MatMut<'_, T>>,
         v: Option<MatMut<'_, T>>,
-    ) -> Result<Vec<T>>;
+    ) -> Result<Vec<S>>;
 }
 
 impl<T: Scalar, D: Elementwise<T> + SingularValues<T>> Decompose<T> for Way<D> {
-    fn svd(
+    fn svd<S: Scalar>(
         &self,
-        x: MatRef<'_, T>,
+        x: MatRef<'_, S>,
         u: Option<MatMut<'_, T>>,
         v: Option<MatMut<'_, T>>,
-    ) -> Result<Vec<T>> {
+    ) -> Result<Vec<S>> {
         svd_by(&self.device, self.direct, x, u, v)
     }
 }
@@ -103,6 +103,7 @@ for_each_way!(
     residuals_are_small,
     parts_agree,
     exact_values,
+    doubles_may_be_of_any_size,
     an_empty_matrix_has_no_values,
     what_is_not_finite_is_refused,
 );
@@ -221,6 +222,25 @@ fn exact_values<T: Scalar, W: Decompose<T>>(way: &W) {
     near(u.at(0, 1), -1.0);
     near(v.at(0, 1), 1.0);
     near(u.at(2, 2), 1.0);
+}
+
+/// Also beyond the range of the precision that the device computes in.
+fn doubles_may_be_of_any_size<T: Scalar, W: Decompose<T>>(way: &W) {
+    for (m, n) in [(2, 2), (40, 30), (30, 40)] {
+        let k = m.min(n);
+        let a = &rectangular::<T>(m, n)[0].1;
+        let (d, u, v) = decompose(way, a, (k, k));
+        for by in [2f64.powi(-900), 2f64.powi(900)] {
+            let x = Host::<f64>::from_fn(m, n, |i, j| a.at(i, j) * by);
+            let mut left = Host::<T>::from_fn(m, k, |_, _| f64::NAN);
+            let mut right = Host::<T>::from_fn(n, k, |_, _| f64::NAN);
+            let found = way
+                .svd(x.view(), Some(left.view_mut()), Some(right.view_mut()))
+                .unwrap();
+            assert!(found.iter().zip(&d).all(|(x, y)| *x == y.to_f64() * by));
+            assert!(left.wide() == u.wide() && right.wide() == v.wide());
+        }
+    }
 }
 
 fn an_empty_matrix_has_no_values<T: Scalar, W: Decompose<T>>(way: &W) {

@@ -20,6 +20,8 @@ for_each_device!(
     what_is_not_finite_is_refused,
 );
 
+super::for_each_processor!(two_values_keep_their_digits, doubles_may_be_of_any_size);
+
 fn decompose<T: Scalar, D: SymmetricEigen<T>>(device: &D, a: &Host<T>) -> (Vec<T>, Host<T>) {
     let mut z = Host::from_fn(a.rows, a.rows, |_, _| f64::NAN);
     let w = eigen::symmetric(device, a.view(), Some(z.view_mut())).unwrap();
@@ -47,7 +49,7 @@ fn residuals_are_small<T: Scalar, D: SymmetricEigen<T>>(device: &D) {
 fn values_are_those_with_vectors<T: Scalar, D: SymmetricEigen<T>>(device: &D) {
     for n in [1, 2, 33, 129, 300] {
         for (name, a) in symmetric::<T>(n) {
-            let alone = eigen::symmetric(device, a.view(), None).unwrap();
+            let alone = eigen::symmetric::<T, T, D>(device, a.view(), None).unwrap();
             let (w, _) = decompose(device, &a);
             let size = w.iter().map(|w| w.to_f64().abs()).fold(0.0, f64::max);
             for (x, y) in alone.iter().zip(&w) {
@@ -79,6 +81,45 @@ fn exact_values<T: Scalar, D: SymmetricEigen<T>>(device: &D) {
             (w.to_f64() - want).abs() <= 150.0 * n as f64 * T::EPS,
             "{want}"
         );
+    }
+}
+
+/// Also if one is much smaller than the other, with and without vectors.
+fn two_values_keep_their_digits<T: Scalar, D: SymmetricEigen<T>>(device: &D) {
+    let small = T::EPS.powi(2);
+    let matrices = [
+        ([1.0, 0.0, small], [1.0, small]),
+        ([small, 0.0, 1.0], [1.0, small]),
+        ([1.0, small, small], [1.0, small]),
+        ([1.0, T::EPS, 1.5 * small.sqrt()], [1.0, 1.5 * T::EPS]),
+        ([-1.0, 0.0, -small], [-small, -1.0]),
+    ];
+    for by in [1.0, 2f64.powi(70), 2f64.powi(-20)] {
+        for ([x, xy, y], want) in matrices {
+            let a = Host::<T>::from_fn(2, 2, |i, j| by * [x, xy, y][i + j]);
+            let (w, _) = decompose(device, &a);
+            let alone = eigen::symmetric::<T, T, D>(device, a.view(), None).unwrap();
+            for found in [w, alone] {
+                for (w, want) in found.iter().zip(want) {
+                    let error = (w.to_f64() / by - want).abs();
+                    assert!(error <= 4.0 * T::EPS * want.abs(), "{x} {xy} {y}: {w:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Also beyond the range of the precision that the device computes in.
+fn doubles_may_be_of_any_size<T: Scalar, D: SymmetricEigen<T>>(device: &D) {
+    let n = 40;
+    let a = &symmetric::<T>(n)[0].1;
+    let (w, z) = decompose(device, a);
+    for by in [2f64.powi(-900), 2f64.powi(900)] {
+        let x = Host::<f64>::from_fn(n, n, |i, j| a.at(i, j) * by);
+        let mut y = Host::<T>::from_fn(n, n, |_, _| f64::NAN);
+        let v = eigen::symmetric(device, x.view(), Some(y.view_mut())).unwrap();
+        assert!(v.iter().zip(&w).all(|(v, w)| *v == w.to_f64() * by));
+        assert!(y.wide() == z.wide());
     }
 }
 
@@ -123,11 +164,11 @@ fn bits_repeat<T: Scalar, D: SymmetricEigen<T>>(device: &D) {
 fn what_is_not_finite_is_refused<T: Scalar, D: SymmetricEigen<T>>(device: &D) {
     for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         let a = Host::<T>::from_fn(5, 5, |i, j| if (i, j) == (3, 2) { value } else { 1.0 });
-        let refused = eigen::symmetric(device, a.view(), None);
+        let refused = eigen::symmetric::<T, T, D>(device, a.view(), None);
         assert!(matches!(refused, Err(Error::NonFinite)));
     }
     let none = Host::<T>::from_fn(0, 0, |_, _| 0.0);
-    assert!(eigen::symmetric(device, none.view(), None)
+    assert!(eigen::symmetric::<T, T, D>(device, none.view(), None)
         .unwrap()
         .is_empty());
 }

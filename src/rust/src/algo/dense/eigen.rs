@@ -10,30 +10,31 @@
 
 use faer::{MatMut, MatRef};
 
-use crate::algo::dense::scaling::{descale, Scaled};
+use crate::algo::dense::balance::balance;
+use crate::algo::dense::scaling::{descaled, raised, Scaled};
 use crate::algo::dense::signs::{first_largest, is_negative, reverse_and_turn};
 use crate::base::error::Result;
-use crate::base::scalar::{try_zeroed, Scalar};
+use crate::base::scalar::{narrow, try_zeroed, widened, Scalar};
 use crate::device::spectral::{GeneralEigen, SymmetricEigen};
 
 /// Eigenvalues of a symmetric matrix in descending order, and their vectors in the columns of `z`.
 ///
-/// Only the lower triangle of `x` is read.
+/// Only the lower triangle of `x` is read. It may have more precision than the device computes in.
 ///
 /// # Errors
 /// [`Error::NonFinite`](crate::base::error::Error::NonFinite), and those of
 /// [`SymmetricEigen::syev`].
-pub fn symmetric<T: Scalar, D: SymmetricEigen<T>>(
+pub fn symmetric<S: Scalar, T: Scalar, D: SymmetricEigen<T>>(
     dev: &D,
-    x: MatRef<'_, T>,
+    x: MatRef<'_, S>,
     mut z: Option<MatMut<'_, T>>,
-) -> Result<Vec<T>> {
+) -> Result<Vec<S>> {
     let n = x.nrows();
-    let mut w = try_zeroed(n)?;
     if n == 0 {
-        return Ok(w);
+        return Ok(Vec::new());
     }
-    let scaled = Scaled::lower(x)?;
+    let mut w = try_zeroed::<T>(n)?;
+    let scaled = Scaled::<T>::lower(x)?;
     {
         let a = dev.load(scaled.view())?;
         match &mut z {
@@ -46,11 +47,10 @@ pub fn symmetric<T: Scalar, D: SymmetricEigen<T>>(
         }
     }
     w.reverse();
-    descale(&mut w, scaled.exponent());
     if let Some(z) = z {
         reverse_and_turn(z)?;
     }
-    Ok(w)
+    descaled(&w, scaled.exponent())
 }
 
 /// Eigenvalues of a general matrix, real parts and imaginary parts, by decreasing modulus. Those of
@@ -59,19 +59,25 @@ pub fn symmetric<T: Scalar, D: SymmetricEigen<T>>(
 /// Vectors have LAPACK's layout: the columns of a pair in `v` have the real and the imaginary part
 /// of the vector of its first eigenvalue, whose imaginary part is positive.
 ///
+/// The matrix is balanced in double precision, so that its entries may differ by more than the
+/// device's range of numbers.
+///
 /// # Errors
 /// As [`symmetric`], and those of [`GeneralEigen::geev`].
-pub fn general<T: Scalar, D: GeneralEigen<T>>(
+pub fn general<S: Scalar, T: Scalar, D: GeneralEigen<T>>(
     dev: &D,
-    x: MatRef<'_, T>,
+    x: MatRef<'_, S>,
     v: Option<MatMut<'_, T>>,
-) -> Result<(Vec<T>, Vec<T>)> {
+) -> Result<(Vec<S>, Vec<S>)> {
     let n = x.nrows();
-    let (mut re, mut im) = (try_zeroed::<T>(n)?, try_zeroed::<T>(n)?);
     if n == 0 {
-        return Ok((re, im));
+        return Ok((Vec::new(), Vec::new()));
     }
-    let scaled = Scaled::all(x)?;
+    let (mut re, mut im) = (try_zeroed::<T>(n)?, try_zeroed::<T>(n)?);
+    let (mut wide, raised) = raised(x)?;
+    let balance = balance(&mut wide, n)?;
+    let scaled = Scaled::<T>::all(MatRef::from_column_major_slice(&wide, n, n))?;
+    drop(wide);
     let mut unsorted = try_zeroed::<T>(if v.is_some() { n * n } else { 0 })?;
     {
         let a = dev.load(scaled.view())?;
@@ -83,6 +89,12 @@ pub fn general<T: Scalar, D: GeneralEigen<T>>(
         } else {
             dev.geev(&a, &mut re, &mut im, None)?;
         }
+    }
+    if v.is_some() {
+        let mut vectors = widened(&unsorted)?;
+        let pairs: Vec<bool> = im.iter().map(|im| *im > T::from_f64(0.0)).collect();
+        balance.restore(&mut vectors, &pairs)?;
+        narrow(&vectors, &mut unsorted)?;
     }
     let size = |i: usize| re[i].to_f64().hypot(im[i].to_f64());
     let mut order: Vec<usize> = (0..n).collect();
@@ -102,11 +114,12 @@ pub fn general<T: Scalar, D: GeneralEigen<T>>(
             }
         }
     }
-    let pick = |from: &[T]| order.iter().map(|&i| from[i]).collect::<Vec<T>>();
-    (re, im) = (pick(&re), pick(&im));
-    descale(&mut re, scaled.exponent());
-    descale(&mut im, scaled.exponent());
-    Ok((re, im))
+    let exponent = raised + scaled.exponent();
+    let pick = |from: &[T]| {
+        let picked: Vec<T> = order.iter().map(|&i| from[i]).collect();
+        descaled(&picked, exponent)
+    };
+    Ok((pick(&re)?, pick(&im)?))
 }
 
 /// Gives column j norm 1 and the sign of the rule.

@@ -4,6 +4,7 @@
 //! It imports `sparse`, the contracts and `cost`. Start with [`cholesky`]; [`matmult`] and
 //! [`matmult_blocks`] show how a product goes part by part.
 
+mod balance;
 pub mod centre;
 pub mod cholesky;
 pub mod condition;

@@ -1,7 +1,8 @@
 //! Scaling of a matrix by a power of two, so that its largest entry has magnitude in `[1, 2)`.
 //!
 //! Eigenvalue routines square entries, and mix them with numbers of order one. The scaling rounds
-//! nothing but entries that are below the smallest normal number after it.
+//! nothing but entries that are below the smallest normal number after it. A matrix of doubles is
+//! rounded to single precision after its scaling, so that its entries may be of any size.
 
 use std::ops::Range;
 
@@ -12,7 +13,7 @@ use crate::base::error::{Error, Result};
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::base::threads::wanted;
 
-/// A scaled copy of a matrix.
+/// A scaled copy of a matrix, perhaps in another precision.
 pub(crate) struct Scaled<T> {
     data: Vec<T>,
     shape: (usize, usize),
@@ -61,16 +62,17 @@ fn largest<T: Scalar>(x: MatRef<'_, T>, lower: bool) -> Result<f64> {
 }
 
 /// `out <- x factors[0] factors[1]`, where [`largest`] looks.
-fn copy<T: Scalar>(
-    x: MatRef<'_, T>,
-    factors: [T; 2],
+fn copy<S: Scalar, T: Scalar>(
+    x: MatRef<'_, S>,
+    factors: [S; 2],
     lower: bool,
     out: MatMut<'_, T>,
 ) -> Result<()> {
     by_columns(out, x.nrows() as f64, |first, mut out| {
         for j in 0..out.ncols() {
             for i in if lower { first + j } else { 0 }..x.nrows() {
-                out[(i, j)] = x[(i, first + j)] * factors[0] * factors[1];
+                let scaled = x[(i, first + j)] * factors[0] * factors[1];
+                out[(i, j)] = T::from_f64(scaled.to_f64());
             }
         }
     })
@@ -79,17 +81,17 @@ fn copy<T: Scalar>(
 impl<T: Scalar> Scaled<T> {
     /// # Errors
     /// [`Error::NonFinite`], or too little memory.
-    pub fn all(x: MatRef<'_, T>) -> Result<Self> {
+    pub fn all<S: Scalar>(x: MatRef<'_, S>) -> Result<Self> {
         Scaled::new(x, false)
     }
 
     /// As [`Scaled::all`], of the lower triangle: others are neither read nor checked, and the copy
     /// has zeros there.
-    pub fn lower(x: MatRef<'_, T>) -> Result<Self> {
+    pub fn lower<S: Scalar>(x: MatRef<'_, S>) -> Result<Self> {
         Scaled::new(x, true)
     }
 
-    fn new(x: MatRef<'_, T>, lower: bool) -> Result<Self> {
+    fn new<S: Scalar>(x: MatRef<'_, S>, lower: bool) -> Result<Self> {
         let (m, n) = x.shape();
         let largest = largest(x, lower)?;
         if largest.is_nan() {
@@ -98,7 +100,7 @@ impl<T: Scalar> Scaled<T> {
         let exponent = exponent_of(largest);
         let mut data = try_zeroed(m * n)?;
         let out = MatMut::from_column_major_slice_mut(&mut data, m, n);
-        copy(x, halves::<T>(-exponent), lower, out)?;
+        copy(x, halves::<S>(-exponent), lower, out)?;
         Ok(Scaled {
             data,
             shape: (m, n),
@@ -115,10 +117,36 @@ impl<T: Scalar> Scaled<T> {
     }
 }
 
-/// Multiplies values by `2^exponent`.
-pub(crate) fn descale<T: Scalar>(values: &mut [T], exponent: i32) {
-    let [one, two] = halves::<T>(exponent);
-    values.iter_mut().for_each(|v| *v = *v * one * two);
+/// `values 2^exponent`, in the precision of the matrix before its scaling.
+pub(crate) fn descaled<T: Scalar, S: Scalar>(values: &[T], exponent: i32) -> Result<Vec<S>> {
+    let [one, two] = halves::<S>(exponent);
+    let mut out = try_zeroed(values.len())?;
+    for (out, v) in out.iter_mut().zip(values) {
+        *out = S::from_f64(v.to_f64()) * one * two;
+    }
+    Ok(out)
+}
+
+/// The matrix as doubles by columns, times `2^-exponent`, and this exponent, which is not positive:
+/// a matrix of small entries is scaled, so that nothing is rounded.
+///
+/// # Errors
+/// As [`Scaled::all`].
+pub(crate) fn raised<S: Scalar>(x: MatRef<'_, S>) -> Result<(Vec<f64>, i32)> {
+    let (m, n) = x.shape();
+    let largest = largest(x, false)?;
+    if largest.is_nan() {
+        return Err(Error::NonFinite);
+    }
+    let exponent = exponent_of(largest).min(0);
+    let [one, two] = halves::<f64>(-exponent);
+    let mut wide = try_zeroed(m * n)?;
+    for (j, column) in wide.chunks_exact_mut(m.max(1)).enumerate() {
+        for (i, to) in column.iter_mut().enumerate() {
+            *to = x[(i, j)].to_f64() * one * two;
+        }
+    }
+    Ok((wide, exponent))
 }
 
 #[cfg(test)]
@@ -139,16 +167,20 @@ mod tests {
         ] {
             let data = [largest / 2.0, -largest];
             let x = MatRef::from_column_major_slice(&data, 2, 1);
-            let scaled = Scaled::all(x).unwrap();
+            let scaled = Scaled::<f64>::all(x).unwrap();
             let size = -scaled.view()[(1, 0)];
             assert!((1.0..2.0).contains(&size), "{largest}: {size}");
-            let mut back = [-size];
-            descale(&mut back, scaled.exponent());
+            let back: Vec<f64> = descaled(&[-size], scaled.exponent()).unwrap();
             assert_eq!(back, [-largest]);
+            let rounded = Scaled::<f32>::all(x).unwrap();
+            assert_eq!(rounded.view()[(1, 0)], -size as f32);
+            let (wide, exponent) = raised(x).unwrap();
+            assert_eq!(descaled::<f64, f64>(&wide, exponent).unwrap(), data);
+            assert!(wide[1] <= -1.0 && exponent <= 0, "{largest}");
         }
         let single = [f32::MIN_POSITIVE, -f32::MAX];
         let x = MatRef::from_column_major_slice(&single, 2, 1);
-        assert!((1.0..2.0).contains(&-Scaled::all(x).unwrap().view()[(1, 0)]));
+        assert!((1.0..2.0).contains(&-Scaled::<f32>::all(x).unwrap().view()[(1, 0)]));
     }
 
     #[test]
@@ -168,8 +200,8 @@ mod tests {
     fn only_what_is_read_must_be_finite() {
         let data = [1.0, 2.0, f64::NAN, 4.0];
         let x = MatRef::from_column_major_slice(&data, 2, 2);
-        assert!(matches!(Scaled::all(x), Err(Error::NonFinite)));
-        let lower = Scaled::lower(x).unwrap();
+        assert!(matches!(Scaled::<f64>::all(x), Err(Error::NonFinite)));
+        let lower = Scaled::<f64>::lower(x).unwrap();
         assert_eq!(lower.view()[(0, 1)], 0.0);
         assert_eq!(lower.view()[(1, 1)], 1.0);
     }

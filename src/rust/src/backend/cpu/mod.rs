@@ -11,7 +11,7 @@ mod matrix;
 mod multigrid;
 mod qr;
 mod separate;
-mod spectral;
+pub mod spectral;
 mod triangular;
 mod update;
 pub(crate) mod vector;

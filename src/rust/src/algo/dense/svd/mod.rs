@@ -13,7 +13,7 @@ mod polar;
 
 use faer::{MatMut, MatRef};
 
-use crate::algo::dense::scaling::{descale, Scaled};
+use crate::algo::dense::scaling::{descaled, Scaled};
 use crate::algo::dense::signs;
 use crate::base::error::Result;
 use crate::base::matrix::Part;
@@ -23,36 +23,38 @@ use crate::device::spectral::SingularValues;
 
 /// Singular values in descending order, and vectors in the columns of `u` and `v`.
 ///
+/// The matrix may have more precision than the device computes in.
+///
 /// For an m by n matrix `u` has `min(m, n)` columns or m, and `v` `min(m, n)` or n.
 ///
 /// # Errors
 /// [`Error::NonFinite`](crate::base::error::Error::NonFinite), and those of
 /// [`SingularValues::gesvd`].
-pub fn svd<T: Scalar, D: Elementwise<T> + SingularValues<T>>(
+pub fn svd<S: Scalar, T: Scalar, D: Elementwise<T> + SingularValues<T>>(
     dev: &D,
-    x: MatRef<'_, T>,
+    x: MatRef<'_, S>,
     u: Option<MatMut<'_, T>>,
     v: Option<MatMut<'_, T>>,
-) -> Result<Vec<T>> {
+) -> Result<Vec<S>> {
     svd_by(dev, D::DIRECT, x, u, v)
 }
 
 /// As [`svd`], by the device's routine if `direct`, and else by polar decomposition.
-pub fn svd_by<T: Scalar, D: Elementwise<T> + SingularValues<T>>(
+pub fn svd_by<S: Scalar, T: Scalar, D: Elementwise<T> + SingularValues<T>>(
     dev: &D,
     direct: bool,
-    x: MatRef<'_, T>,
+    x: MatRef<'_, S>,
     mut u: Option<MatMut<'_, T>>,
     mut v: Option<MatMut<'_, T>>,
-) -> Result<Vec<T>> {
+) -> Result<Vec<S>> {
     let size = x.nrows().min(x.ncols());
-    let mut d = try_zeroed(size)?;
     if size == 0 {
-        return Ok(d);
+        return Ok(Vec::new());
     }
+    let mut d = try_zeroed::<T>(size)?;
     // Polar decomposition is for matrices with at least as many rows as columns.
     let turned = !direct && x.nrows() < x.ncols();
-    let scaled = Scaled::all(if turned { x.transpose() } else { x })?;
+    let scaled = Scaled::<T>::all(if turned { x.transpose() } else { x })?;
     {
         let mut left = u.as_mut().map(|u| dev.output(u.as_mut())).transpose()?;
         let mut right = v.as_mut().map(|v| dev.output(v.as_mut())).transpose()?;
@@ -70,9 +72,8 @@ pub fn svd_by<T: Scalar, D: Elementwise<T> + SingularValues<T>>(
             dev.store(side)?;
         }
     }
-    descale(&mut d, scaled.exponent());
     turn(size, u, v)?;
-    Ok(d)
+    descaled(&d, scaled.exponent())
 }
 
 /// Applies the rule of signs.

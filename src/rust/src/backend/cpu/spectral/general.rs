@@ -4,11 +4,10 @@ use faer::dyn_stack::MemStack;
 use faer::linalg::evd::{evd_real, evd_scratch, ComputeEigenvectors, EvdParams};
 use faer::{Auto, MatMut, MatRef, Spec};
 
-use super::balance::balance;
 use super::{hqr, narrow_to, narrow_values, parallelism, probe, widened, workspace};
 use crate::base::error::{Error, Result};
 use crate::base::interrupt;
-use crate::base::scalar::{narrow, try_zeroed, widened as wide_values, Scalar};
+use crate::base::scalar::{try_zeroed, widened as wide_values, Scalar};
 
 /// As [`GeneralEigen::geev`](crate::device::spectral::GeneralEigen::geev).
 pub(crate) fn geev<T: Scalar>(
@@ -19,33 +18,22 @@ pub(crate) fn geev<T: Scalar>(
     threads: usize,
 ) -> Result<()> {
     let n = re.len();
-    let mut wide = widened(a)?;
-    let balance = balance(&mut wide, n)?;
-    let mut balanced = try_zeroed::<T>(n * n)?;
-    narrow(&wide, &mut balanced)?;
-    let b = MatRef::from_column_major_slice(&balanced, n, n);
     interrupt::poll()?;
-    let done = by_faer(b, re, im, v.as_mut().map(|v| v.as_mut()), threads)?;
+    let done = by_faer(a, re, im, v.as_mut().map(|v| v.as_mut()), threads)?;
     if let Some(v) = &mut v {
         normalize(re, im, v.as_mut());
     }
-    if !(done && is_right(b, re, im, v.as_ref().map(|v| v.as_ref()))?) {
-        let found = hqr::eigen(&mut wide, n, v.is_some())?;
+    if !(done && is_right(a, re, im, v.as_ref().map(|v| v.as_ref()))?) {
+        let found = hqr::eigen(&mut widened(a)?, n, v.is_some())?;
         narrow_values(&found.re, re);
         narrow_values(&found.im, im);
         if let Some(v) = &mut v {
             narrow_to(&found.vectors, v.as_mut());
             normalize(re, im, v.as_mut());
         }
-        if !is_right(b, re, im, v.as_ref().map(|v| v.as_ref()))? {
+        if !is_right(a, re, im, v.as_ref().map(|v| v.as_ref()))? {
             return Err(Error::NotConverged { routine: "dgeev" });
         }
-    }
-    if let Some(v) = v {
-        let mut vectors = widened(v.as_ref())?;
-        let pairs: Vec<bool> = im.iter().map(|im| *im > T::from_f64(0.0)).collect();
-        balance.restore(&mut vectors, &pairs)?;
-        narrow_to(&vectors, v);
     }
     Ok(())
 }

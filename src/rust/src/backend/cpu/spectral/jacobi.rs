@@ -63,6 +63,23 @@ pub(super) fn eigen(a: &mut [f64], n: usize, wanted: bool) -> Result<Pairs> {
     ordered(&values, v, n, &order)
 }
 
+/// As [`eigen`], of the symmetric matrix `[x, xy; xy, y]` by one rotation: small eigenvalues of a
+/// graded matrix keep their digits.
+pub(super) fn eigen_of_two(x: f64, xy: f64, y: f64) -> Pairs {
+    let turn = match xy == 0.0 {
+        true => Turn { cos: 1.0, sin: 0.0 },
+        false => Turn::new(x, xy, y),
+    };
+    let change = turn.sin / turn.cos * xy;
+    let (first, second) = (x - change, y + change);
+    let (left, right) = ([turn.cos, -turn.sin], [turn.sin, turn.cos]);
+    let (values, vectors) = match first <= second {
+        true => (vec![first, second], [left, right].concat()),
+        false => (vec![second, first], [right, left].concat()),
+    };
+    Pairs { values, vectors }
+}
+
 /// Singular values of an m by n matrix with `m >= n` in descending order, and right singular
 /// vectors. The columns of `a` become left singular vectors times singular values.
 pub(super) fn singular(a: &mut Vec<f64>, (m, n): (usize, usize), count: usize) -> Result<Pairs> {
@@ -183,6 +200,31 @@ mod tests {
             assert!(found.values.windows(2).all(|w| w[0] <= w[1]));
             let alone = eigen(&mut a.clone(), n, false).unwrap();
             assert!(alone.vectors.is_empty() && alone.values == found.values);
+        }
+    }
+
+    #[test]
+    fn two_values_keep_their_digits() {
+        let matrices = [
+            ([1.0, 1e-16, 1e-16], [1e-16, 1.0]),
+            ([1.0, 0.0, 1e-12], [1e-12, 1.0]),
+            ([1e-12, 0.0, 1.0], [1e-12, 1.0]),
+            ([2.0, 1.0, 2.0], [1.0, 3.0]),
+            ([0.0, -1.0, 0.0], [-1.0, 1.0]),
+            ([1.0, 1.0, 1.0], [0.0, 2.0]),
+            ([1.0, 1e-300, -1.0], [-1.0, 1.0]),
+            ([0.0, 0.0, 0.0], [0.0, 0.0]),
+        ];
+        for ([x, xy, y], want) in matrices {
+            let found = eigen_of_two(x, xy, y);
+            for (w, want) in found.values.iter().zip(want) {
+                assert!((w - want).abs() <= 1e-15 * want.abs(), "{x} {xy} {y}: {w}");
+            }
+            assert!(orthonormal(&found.vectors, 2, 2));
+            for (w, z) in found.values.iter().zip(found.vectors.chunks(2)) {
+                assert!((x * z[0] + xy * z[1] - w * z[0]).abs() <= 1e-15);
+                assert!((xy * z[0] + y * z[1] - w * z[1]).abs() <= 1e-15);
+            }
         }
     }
 

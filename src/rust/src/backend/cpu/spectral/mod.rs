@@ -10,7 +10,6 @@
 //!
 //! It imports `base`, `vector` and the views of `matrix`. Start with [`symmetric`].
 
-mod balance;
 mod basis;
 mod bidiagonal;
 mod bidiagonal_pass;
@@ -44,10 +43,17 @@ use crate::base::threads::share;
 /// products take.
 const ALONE: usize = 400;
 
+/// How many of so many threads a decomposition of this order may use.
+pub fn threads_for(order: usize, threads: usize) -> usize {
+    match order < ALONE {
+        true => 1,
+        false => threads,
+    }
+}
+
 /// How faer runs a decomposition of this order.
 fn parallelism(order: usize, threads: usize) -> Par {
-    let threads = if order < ALONE { 1 } else { threads };
-    match share(threads, (order as f64).powi(3)) {
+    match share(threads_for(order, threads), (order as f64).powi(3)) {
         1 => Par::Seq,
         several => Par::rayon(several),
     }

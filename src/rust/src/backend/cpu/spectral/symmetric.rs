@@ -35,10 +35,12 @@ pub(crate) fn syev<T: Scalar>(
             by_faer(a, w, z, threads, params)
         }
     };
-    // The last but one never divides.
+    // Of order 2, faer's small values have errors relative to the large one. Its second attempt
+    // here never divides.
     first_right(
         &[
             &|w, z| Ok(z.is_none() && by_reduction(a, w, threads)?),
+            &|w, z| Ok(by_rotation(a, w, z)),
             &by_faer(params.recursion_threshold),
             &by_faer(usize::MAX),
             &|w, z| by_jacobi(a, w, z),
@@ -74,6 +76,20 @@ fn by_reduction<T: Scalar>(a: MatRef<'_, T>, w: &mut [T], threads: usize) -> Res
     let converged = tridiagonal_values::values(&mut d, &mut e)?;
     narrow_values(&d, w);
     Ok(converged)
+}
+
+/// Values and vectors of a matrix of order 2. False for other orders.
+fn by_rotation<T: Scalar>(a: MatRef<'_, T>, w: &mut [T], z: Option<MatMut<'_, T>>) -> bool {
+    if w.len() != 2 {
+        return false;
+    }
+    let [x, xy, y] = [(0, 0), (1, 0), (1, 1)].map(|at| a[at].to_f64());
+    let found = jacobi::eigen_of_two(x, xy, y);
+    narrow_values(&found.values, w);
+    if let Some(z) = z {
+        narrow_to(&found.vectors, z);
+    }
+    true
 }
 
 fn by_jacobi<T: Scalar>(a: MatRef<'_, T>, w: &mut [T], z: Option<MatMut<'_, T>>) -> Result<bool> {

@@ -6,8 +6,11 @@
 use crate::base::error::Result;
 use crate::base::scalar::filled;
 
+/// No exponent of an entry grows above this one, so that none overflows.
+const LARGEST: f64 = 1000.0;
+
 /// What was done to a matrix of order n.
-pub(super) struct Balance {
+pub(crate) struct Balance {
     /// Row and column `order[i]` of the matrix became row and column i.
     order: Vec<usize>,
     /// Row i was divided by `scales[i]` and column i multiplied by it.
@@ -18,7 +21,7 @@ pub(super) struct Balance {
 const WORTH: f64 = 0.95;
 
 /// Balances a matrix of order n, by columns.
-pub(super) fn balance(a: &mut [f64], n: usize) -> Result<Balance> {
+pub(crate) fn balance(a: &mut [f64], n: usize) -> Result<Balance> {
     let mut order: Vec<usize> = (0..n).collect();
     let mut swap = |a: &mut [f64], i: usize, j: usize| {
         if i != j {
@@ -53,25 +56,31 @@ fn scale(a: &mut [f64], n: usize, (low, high): (usize, usize), scales: &mut [f64
     for _ in 0..50 {
         let mut changed = false;
         for i in low..high {
-            let square = |x: f64| x * x;
-            let column = (low..high)
-                .map(|k| square(a[i * n + k]))
-                .sum::<f64>()
-                .sqrt();
-            let row = (low..high)
-                .map(|k| square(a[k * n + i]))
-                .sum::<f64>()
-                .sqrt();
-            if !(column > 0.0 && row > 0.0 && column.is_finite() && row.is_finite()) {
+            let (column, row) = (
+                log_norm((low..high).map(|k| a[i * n + k])),
+                log_norm((low..high).map(|k| a[k * n + i])),
+            );
+            if !(column.is_finite() && row.is_finite()) {
                 continue;
             }
-            let half = ((row / column).log2() / 2.0).round();
+            let larger = column.max(row);
+            let sum = |up: f64| (column + up - larger).exp2() + (row - up - larger).exp2();
+            let is_worth = |up: f64| sum(up) < WORTH * sum(0.0);
+            let half = ((row - column) / 2.0).round();
+            if !is_worth(half) {
+                continue;
+            }
+            // Rows above and columns beyond the block follow.
+            let above = log_largest((0..high).map(|k| a[i * n + k]));
+            let beyond = log_largest((low..n).map(|k| a[k * n + i]));
+            let half = half.clamp((beyond - LARGEST).min(0.0), (LARGEST - above).max(0.0));
             // No scale leaves the range in which its reciprocal is exact.
-            let total = (scales[i].log2() + half).clamp(-500.0, 500.0);
-            let factor = (total - scales[i].log2()).exp2();
-            if column * factor + row / factor >= WORTH * (column + row) {
+            let total = (scales[i].log2() + half.round()).clamp(-500.0, 500.0);
+            let half = total - scales[i].log2();
+            if !is_worth(half) {
                 continue;
             }
+            let factor = half.exp2();
             changed = true;
             scales[i] *= factor;
             (0..n).for_each(|k| a[k * n + i] /= factor);
@@ -83,13 +92,31 @@ fn scale(a: &mut [f64], n: usize, (low, high): (usize, usize), scales: &mut [f64
     }
 }
 
+/// The logarithm of the largest magnitude.
+fn log_largest(x: impl Iterator<Item = f64>) -> f64 {
+    x.fold(0.0, |largest: f64, x| largest.max(x.abs())).log2()
+}
+
+/// The logarithm of the 2-norm, which may be out of range.
+fn log_norm(x: impl Iterator<Item = f64> + Clone) -> f64 {
+    let square: f64 = x.clone().map(|x| x * x).sum();
+    if (1e-280..1e280).contains(&square) {
+        return square.log2() / 2.0;
+    }
+    let largest = x.clone().fold(0.0, |largest: f64, x| largest.max(x.abs()));
+    if largest == 0.0 {
+        return f64::NEG_INFINITY;
+    }
+    largest.log2() + x.map(|x| (x / largest).powi(2)).sum::<f64>().log2() / 2.0
+}
+
 impl Balance {
     /// Vectors of the matrix from those of the balanced one, in columns of `v`. Each of the two
     /// columns of a complex vector is one here.
     ///
     /// Columns are scaled so that nothing overflows: `pairs[j]` says that columns j and j + 1
     /// belong together.
-    pub(super) fn restore(&self, v: &mut [f64], pairs: &[bool]) -> Result<()> {
+    pub(crate) fn restore(&self, v: &mut [f64], pairs: &[bool]) -> Result<()> {
         let n = self.order.len();
         let mut moved = filled(n, 0.0)?;
         if self.scales.iter().all(|s| *s == 1.0) {
@@ -130,5 +157,34 @@ impl Balance {
             j += width;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_of_any_size_are_balanced() {
+        for (large, small) in [(1e162, 1e-162), (1e300, 1e-300), (1e-162, 1e162)] {
+            let mut a = [1.0, large, small, 1.0];
+            let done = balance(&mut a, 2).unwrap();
+            let product = a[1] * a[2];
+            assert!((product - 1.0).abs() < 1e-14, "{a:?}");
+            assert!(a.iter().all(|x| (0.1..10.0).contains(x)), "{a:?}");
+            let mut v = [1.0, 1.0, 1.0, -1.0];
+            done.restore(&mut v, &[false; 2]).unwrap();
+            let ratio = v[1] / v[0] / large;
+            assert!((0.1..10.0).contains(&ratio), "{v:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_overflows() {
+        // Row 0 is separate, and follows the scaling of the block.
+        let n = 3;
+        let mut a = [1.0, 0.0, 0.0, 1e300, 1.0, 1e300, 1e300, 1e-300, 1.0];
+        balance(&mut a, n).unwrap();
+        assert!(a.iter().all(|x| x.is_finite()), "{a:?}");
     }
 }

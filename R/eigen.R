@@ -63,13 +63,24 @@
 #' @export
 gpu_eigen <- function(x, symmetric, only.values = FALSE,
                       device = getOption("cudafactor.device", "auto"),
-                      precision = "double", ...) {
+                      precision = "double", ..., k = NULL, which = c("LM", "LA", "SA"), n = NULL,
+                      tol = 1e-10, maxit = 1000) {
   call <- sys.call()
   if (...length()) {
     dots <- substitute(list(...))
     dots$EISPACK <- NULL
     if (length(dots) > 1L) check_dots(dots, call)
   }
+  if (!is.null(k)) {
+    which <- if (missing(which)) "LM" else which
+    return(
+      eigen_few(x, symmetric, only.values, k, which, n, tol, maxit, device, precision, call)
+    )
+  }
+  check_without_k(c(
+    if (!missing(which)) "which", if (!missing(n)) "n", if (!missing(tol)) "tol",
+    if (!missing(maxit)) "maxit"
+  ), call)
   where <- spectral_how(x, device, precision, call)
   eigen_of(x, symmetric, only.values, where, call)
 }

@@ -61,11 +61,21 @@
 #' @export
 gpu_svd <- function(x, nu = min(n, p), nv = min(n, p),
                     device = getOption("cudafactor.device", "auto"),
-                    precision = "double", ...) {
+                    precision = "double", ..., k = NULL, Atrans = NULL, dim = NULL, tol = 1e-10,
+                    maxit = 1000) {
   call <- sys.call()
   if (...length()) {
     check_dots(substitute(list(...)), call)
   }
+  if (!is.null(k)) {
+    nu <- if (!missing(nu)) nu
+    nv <- if (!missing(nv)) nv
+    return(svd_few(x, nu, nv, k, Atrans, dim, tol, maxit, device, precision, call))
+  }
+  check_without_k(c(
+    if (!missing(Atrans)) "Atrans", if (!missing(dim)) "dim", if (!missing(tol)) "tol",
+    if (!missing(maxit)) "maxit"
+  ), call)
   where <- spectral_how(x, device, precision, call)
   x <- as_svd_operand(x, "base::svd()", where, call)
   # Here, because the defaults of nu and nv name them.

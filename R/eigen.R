@@ -3,6 +3,9 @@
 #' `gpu_eigen(x)` returns what [base::eigen()] returns, for real matrices. A GPU can compute those
 #' of a symmetric matrix, and the CPU computes those of others.
 #'
+#' `gpu_eigen(x, k = 20)` returns 20 eigenvalues of a symmetric matrix, for which `x` is only
+#' multiplied with vectors. `x` can then also be a sparse matrix, a [tile_matrix()] or a function.
+#'
 #' A matrix counts as symmetric by the rule of [base::isSymmetric()]. Of a symmetric matrix only the
 #' lower triangle is read.
 #'
@@ -18,12 +21,31 @@
 #'   \item{`vectors`}{matrix with the eigenvectors in its columns, without dimnames; `NULL` if
 #'     `only.values` is `TRUE`.}
 #' }
+#' With `k`, values decrease too, and the list also has:
+#' \describe{
+#'   \item{`residuals`}{\eqn{\|x v - \lambda v\|}{||x v - lambda v||} for each pair, divided by
+#'     the largest \eqn{|\lambda|}{|lambda|} that came up. Products with the vectors give them.}
+#'   \item{`iterations`, `products`}{restarts of the method, and vectors that `x` multiplied.}
+#' }
+#'
+#' @section A few values: `k` takes block Lanczos iterations with thick restarts and full
+#' reorthogonalization. A pair counts as found if its residual is at most `tol` times
+#' \eqn{|\lambda|}{|lambda|}, or `tol / 1000` times the largest one. Other pairs are returned with a
+#' warning of class `cudafactor_warning_not_converged`. If values agree to 8 digits, the method
+#' looks for more copies of them. If `k` is more than about a quarter of the order, or the order is
+#' below about 80, the CPU computes all values.
+#'
+#' A [gpu_matrix] stays on its device. A dense matrix goes to the device that should be faster, a
+#' sparse one to a GPU from 50,000 rows on. A function gets a matrix with a few columns, and must
+#' return its product with a symmetric matrix. A file with both triangles needs `symmetric = TRUE`.
+#' Each product reads the file once.
 #'
 #' @section Errors:
 #' - `cudafactor_error_non_finite`: `x` has NA, NaN or Inf.
 #' - `cudafactor_error_dimension`: `x` is not square, or has no rows.
 #' - `cudafactor_error_type`: `x` is complex, or is not a matrix of numbers.
-#' - `cudafactor_error_argument`: `symmetric` or `only.values` is neither `TRUE` nor `FALSE`.
+#' - `cudafactor_error_argument`: an argument has an invalid value.
+#' - `cudafactor_error_not_symmetric`: `k` is given, and `x` is not symmetric.
 #' - `cudafactor_error_device_unavailable`: `device` names a GPU that is not there, or names one for
 #'   a matrix that is not symmetric.
 #' - `cudafactor_error_device_memory`: the GPU lacks room for 5 matrices of the dimensions of `x`.
@@ -48,10 +70,19 @@
 #' @param device `"auto"` (the default), `"cpu"`, `"cuda"` or `"cuda:N"`.
 #' @param precision `"double"` (the default) or `"single"`.
 #' @param ... `EISPACK` is ignored, as by [base::eigen()]. Other arguments are errors.
+#' @param k `NULL` (the default) for all eigenvalues, or how many. The arguments below are for `k`.
+#' @param which Which `k` eigenvalues, in RSpectra's words: `"LM"` (the default) for the largest
+#'   magnitudes, `"LA"` for the largest values, `"SA"` for the smallest.
+#' @param n The order of the matrix if `x` is a function.
+#' @param tol Relative tolerance. `0` asks for residuals of the size of rounding.
+#' @param maxit Restarts, at most.
 #' @references LAPACK routines of the same work: `dsyevr`, `dgeev`.
 #'
 #' Golub, G. H. and Van Loan, C. F. (2013) *Matrix Computations*, 4th edition, chapters 7 and 8.
 #' Johns Hopkins.
+#'
+#' Wu, K. and Simon, H. (2000) Thick-restart Lanczos method for large symmetric eigenvalue problems.
+#' *SIAM Journal on Matrix Analysis and Applications* 22, 602-616.
 #' @seealso [gpu_svd()]
 #' @examples
 #' x <- crossprod(matrix(c(3, 1, 2, 5, 4, 6, 8, 7, 9), 3))
@@ -60,6 +91,11 @@
 #' all.equal(e$vectors %*% diag(e$values) %*% t(e$vectors), x)
 #' # A rotation has complex eigenvalues
 #' gpu_eigen(matrix(c(0, 1, -1, 0), 2))$values
+#' # Three of 500 eigenvalues, of a matrix that is never formed
+#' second_differences <- function(v) {
+#'   2 * v - rbind(v[-1, , drop = FALSE], 0) - rbind(0, v[-nrow(v), , drop = FALSE])
+#' }
+#' gpu_eigen(second_differences, k = 3, n = 500)$values
 #' @export
 gpu_eigen <- function(x, symmetric, only.values = FALSE,
                       device = getOption("cudafactor.device", "auto"),

@@ -12,7 +12,8 @@ check_without_k <- function(given, call) {
 few_limits <- function(k, tol, maxit, least, call) {
   k <- as_number(k, "k", call)
   if (!(k >= 1 && k <= least && k == round(k))) {
-    abort_argument("k", sprintf("'k' must be a whole number from 1 to %.0f, not %g", least, k), call)
+    text <- "'k' must be a whole number from 1 to %.0f, not %g"
+    abort_argument("k", sprintf(text, least, k), call)
   }
   tol <- as_number(tol, "tol", call)
   if (!(tol >= 0)) {

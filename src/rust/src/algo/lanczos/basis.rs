@@ -95,6 +95,18 @@ fn range(r: &Mat<f64>, least: f64) -> Vec<Vec<f64>> {
     found
 }
 
+impl<M> Split<M> {
+    /// The largest norm of a column of W, which the norm of the matrix is not below.
+    pub fn norm(&self) -> f64 {
+        let squares = |x: &Mat<f64>, j: usize| x.col(j).squared_norm_l2();
+        let column = |j| squares(&self.coefficients, j) + squares(&self.rest, j);
+        (0..self.rest.ncols())
+            .map(column)
+            .fold(0.0, f64::max)
+            .sqrt()
+    }
+}
+
 impl<'d, T: Scalar, D: Elementwise<T>> Basis<'d, T, D> {
     /// No columns, of `rows` entries, and room for so many. Each basis of an iteration has another
     /// `seed`.

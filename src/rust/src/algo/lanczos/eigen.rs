@@ -16,7 +16,7 @@ use crate::algo::dense::scaling::descale;
 use crate::algo::dense::signs;
 use crate::algo::lanczos::basis::{bring, fetch, Basis};
 use crate::algo::lanczos::operator::{Linear, Scaled};
-use crate::algo::lanczos::wanted::{Found, Wanted, Which};
+use crate::algo::lanczos::wanted::{dense_slack, Course, Found, Step, Wanted, Which};
 use crate::base::error::Result;
 use crate::base::matrix::Trans;
 use crate::base::scalar::{try_zeroed, Scalar};
@@ -27,6 +27,8 @@ use crate::device::spectral::SymmetricEigen;
 struct Pairs<M> {
     vectors: M,
     norm: f64,
+    /// How many times the limit a residual may be.
+    slack: f64,
     restarts: usize,
 }
 
@@ -58,14 +60,6 @@ pub fn symmetric<T: Scalar, D: Elementwise<T>, H: SymmetricEigen<f64>, A: Linear
     checked(dev, &scaled, pairs, n, wanted)
 }
 
-/// The places of the wanted values among values in decreasing order, in this order.
-fn chosen(which: Which, values: &[f64], count: usize) -> Vec<usize> {
-    let mut places = which.order(values);
-    places.truncate(count);
-    places.sort_unstable();
-    places
-}
-
 fn largest(values: &[f64]) -> f64 {
     values.iter().fold(0.0, |most, v| v.abs().max(most))
 }
@@ -89,10 +83,11 @@ fn all<T: Scalar, D: Elementwise<T>, H: SymmetricEigen<f64>, A: Linear<T, D>>(
     let x = MatRef::from_column_major_slice(&x, n, n);
     let to = MatMut::from_column_major_slice_mut(&mut z, n, n);
     let values = dense_symmetric(host, x, Some(to))?;
-    let places = chosen(which, &values, wanted.count);
+    let places = &which.order(&values)[..wanted.count];
     Ok(Pairs {
-        vectors: bring(dev, columns(&z, n, &places).as_ref(), n)?,
+        vectors: bring(dev, columns(&z, n, places).as_ref(), n)?,
         norm: largest(&values),
+        slack: dense_slack(n),
         restarts: 0,
     })
 }
@@ -114,15 +109,6 @@ pub(super) fn tails<'a>(
     }
 }
 
-/// Whether these values were found before a restart with random columns, which would have found
-/// more copies of them.
-pub(super) fn is_settled(before: Option<&[f64]>, now: &[f64], limit: impl Fn(f64) -> f64) -> bool {
-    before.is_some_and(|before| {
-        let mut both = before.iter().zip(now);
-        both.all(|(x, y)| (x - y).abs() <= limit(*y))
-    })
-}
-
 fn some<T: Scalar, D: Elementwise<T>, H: SymmetricEigen<f64>, A: Linear<T, D>>(
     host: &H,
     scaled: &Scaled<'_, D, A>,
@@ -136,9 +122,8 @@ fn some<T: Scalar, D: Elementwise<T>, H: SymmetricEigen<f64>, A: Linear<T, D>>(
     let mut rest = Mat::<f64>::zeros(block, block);
     let mut product = Some(product);
     // Of products scaled by their own norm.
-    let mut norm = 2.0;
-    let mut before: Option<Vec<f64>> = None;
-    let mut restarts = 0;
+    let mut norm = 2.0_f64;
+    let mut course = Course::default();
     loop {
         while basis.count() + block <= room {
             let from = basis.count();
@@ -148,6 +133,7 @@ fn some<T: Scalar, D: Elementwise<T>, H: SymmetricEigen<f64>, A: Linear<T, D>>(
                 None => scaled.times(Trans::No, &next)?,
             };
             let split = basis.split(w, norm)?;
+            norm = norm.max(split.norm());
             for j in 0..block {
                 for i in 0..=from + j {
                     let entry = split.coefficients[(i, j)];
@@ -161,32 +147,32 @@ fn some<T: Scalar, D: Elementwise<T>, H: SymmetricEigen<f64>, A: Linear<T, D>>(
         let to = MatMut::from_column_major_slice_mut(&mut y, count, count);
         let values = dense_symmetric(host, t.as_ref().submatrix(0, 0, count, count), Some(to))?;
         norm = largest(&values);
-        let limit = |value: f64| wanted.limit::<T>(value, norm, n);
+        let order = which.order(&values);
         let residual = tails(&rest, &y, count);
-        let places = chosen(which, &values, wanted.count);
-        let now: Vec<f64> = places.iter().map(|&p| values[p]).collect();
-        let done = places.iter().all(|&p| residual(p) <= limit(values[p]));
-        let settled =
-            !wanted.may_lack_copies::<T>(&now, norm) || is_settled(before.as_deref(), &now, limit);
-        if done && settled || restarts >= wanted.maxit {
+        let ordered: Vec<f64> = order.iter().map(|&p| values[p]).collect();
+        let next_step =
+            course.step::<T>(wanted, (which, &ordered), |i| residual(order[i]), norm, n);
+        let kept = match next_step {
+            Step::Restart(kept) => kept,
+            Step::End | Step::Renew => wanted.count,
+        };
+        let kept = columns(&y, count, &order[..kept]);
+        if next_step == Step::End {
             return Ok(Pairs {
-                vectors: basis.times(columns(&y, count, &places).as_ref())?,
+                vectors: basis.times(kept.as_ref())?,
                 norm,
-                restarts,
+                slack: 2.0,
+                restarts: course.restarts,
             });
         }
-        let mut kept = which.order(&values);
-        kept.truncate(if done { wanted.count } else { wanted.kept() });
-        basis.rotate(columns(&y, count, &kept).as_ref())?;
+        basis.rotate(kept.as_ref())?;
         t = Mat::zeros(room, room);
-        for (i, &place) in kept.iter().enumerate() {
-            t[(i, i)] = values[place];
+        for (i, value) in ordered.iter().enumerate().take(kept.ncols()) {
+            t[(i, i)] = *value;
         }
-        if done {
+        if next_step == Step::Renew {
             next = basis.fresh(block)?;
-            before = Some(now);
         }
-        restarts += 1;
     }
 }
 
@@ -201,6 +187,7 @@ fn checked<T: Scalar, D: Elementwise<T>, A: Linear<T, D>>(
     let Pairs {
         vectors,
         norm,
+        slack,
         restarts,
     } = pairs;
     let mut product = scaled.times(Trans::No, &vectors)?;
@@ -208,7 +195,7 @@ fn checked<T: Scalar, D: Elementwise<T>, A: Linear<T, D>>(
     let mut values = quotients(dev, &vectors, &product)?;
     let order = Which::Largest.order(&values);
     let residuals = residuals(dev, &vectors, &values, &mut product)?;
-    let within = |&i: &usize| residuals[i] <= 2.0 * wanted.limit::<T>(values[i], norm, n);
+    let within = |&i: &usize| residuals[i] <= slack * wanted.limit::<T>(values[i], norm, n);
     let converged = order.iter().map(within).collect();
     let mut right = gathered(&fetch(dev, &vectors)?, n, &order);
     let to = MatMut::from_column_major_slice_mut(&mut right, n, order.len());

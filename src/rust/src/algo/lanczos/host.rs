@@ -44,7 +44,8 @@ const ENTRY: f64 = 4.0;
 
 impl Sparse {
     /// # Errors
-    /// [`Error::Dimension`](crate::base::error::Error::Dimension) of parts that do not fit together.
+    /// [`Error::Dimension`](crate::base::error::Error::Dimension) of parts that do not fit
+    /// together.
     pub fn new(a: CscRef<'_, i32, i32>) -> Result<Self> {
         a.check()?;
         let rows = a.transposed()?;

@@ -16,11 +16,9 @@ use crate::algo::dense::scaling::descale;
 use crate::algo::dense::signs;
 use crate::algo::dense::svd::svd as dense_svd;
 use crate::algo::lanczos::basis::{bring, fetch, Basis};
-use crate::algo::lanczos::eigen::{
-    columns, gathered, is_settled, quotients, relative, residuals, tails,
-};
+use crate::algo::lanczos::eigen::{columns, gathered, quotients, relative, residuals, tails};
 use crate::algo::lanczos::operator::{Linear, Scaled};
-use crate::algo::lanczos::wanted::{Found, Wanted, Which};
+use crate::algo::lanczos::wanted::{dense_slack, Course, Found, Step, Wanted, Which};
 use crate::base::error::Result;
 use crate::base::matrix::Trans;
 use crate::base::scalar::{try_zeroed, Scalar};
@@ -36,6 +34,8 @@ impl<H: Elementwise<f64> + SingularValues<f64>> Small for H {}
 struct Triplets<M> {
     left: M,
     right: M,
+    /// How many times the limit a residual may be.
+    slack: f64,
     restarts: usize,
 }
 
@@ -85,6 +85,7 @@ fn all<T: Scalar, D: Elementwise<T>, H: Small, A: Linear<T, D>>(
     Ok(Triplets {
         left: bring(dev, columns(&u, m, &places).as_ref(), m)?,
         right: bring(dev, columns(&v, n, &places).as_ref(), n)?,
+        slack: dense_slack(m.max(n)),
         restarts: 0,
     })
 }
@@ -101,9 +102,8 @@ fn some<T: Scalar, D: Elementwise<T>, H: Small, A: Linear<T, D>>(
     let mut rest = Mat::<f64>::zeros(block, block);
     let mut product = Some(product);
     // Of products scaled by their own norm.
-    let mut norm = 2.0;
-    let mut before: Option<Vec<f64>> = None;
-    let mut restarts = 0;
+    let mut norm = 2.0_f64;
+    let mut course = Course::default();
     loop {
         while right.count() + block <= room {
             let from = right.count();
@@ -113,6 +113,7 @@ fn some<T: Scalar, D: Elementwise<T>, H: Small, A: Linear<T, D>>(
                 None => scaled.times(Trans::No, &next)?,
             };
             let split = left.split(w, norm)?;
+            norm = norm.max(split.norm());
             for j in 0..block {
                 (0..from).for_each(|i| b[(i, from + j)] = split.coefficients[(i, j)]);
                 (0..block).for_each(|i| b[(from + i, from + j)] = split.rest[(i, j)]);
@@ -120,6 +121,7 @@ fn some<T: Scalar, D: Elementwise<T>, H: Small, A: Linear<T, D>>(
             left.append(&split.block)?;
             let z = scaled.times(Trans::Yes, &split.block)?;
             let split = right.split(z, norm)?;
+            norm = norm.max(split.norm());
             (rest, next) = (split.rest, split.block);
         }
         let count = right.count();
@@ -129,36 +131,30 @@ fn some<T: Scalar, D: Elementwise<T>, H: Small, A: Linear<T, D>>(
         let square = b.as_ref().submatrix(0, 0, count, count);
         let values = dense_svd(host, square, Some(to_x), Some(to_y))?;
         norm = values[0];
-        let limit = |value: f64| wanted.limit::<T>(value, norm, m.max(n));
+        let ordered = (Which::Largest, &values[..]);
         let residual = tails(&rest, &x, count);
-        let now = values[..wanted.count].to_vec();
-        let done = (0..wanted.count).all(|p| residual(p) <= limit(values[p]));
-        let settled =
-            !wanted.may_lack_copies::<T>(&now, norm) || is_settled(before.as_deref(), &now, limit);
-        let end = done && settled || restarts >= wanted.maxit;
-        let kept = if end || done {
-            wanted.count
-        } else {
-            wanted.kept()
+        let next_step = course.step::<T>(wanted, ordered, residual, norm, m.max(n));
+        let kept = match next_step {
+            Step::Restart(kept) => kept,
+            Step::End | Step::Renew => wanted.count,
         };
         let places: Vec<usize> = (0..kept).collect();
         let (x, y) = (columns(&x, count, &places), columns(&y, count, &places));
-        if end {
+        if next_step == Step::End {
             return Ok(Triplets {
                 left: left.times(x.as_ref())?,
                 right: right.times(y.as_ref())?,
-                restarts,
+                slack: 2.0,
+                restarts: course.restarts,
             });
         }
         left.rotate(x.as_ref())?;
         right.rotate(y.as_ref())?;
         b = Mat::zeros(room, room);
         (0..kept).for_each(|i| b[(i, i)] = values[i]);
-        if done {
+        if next_step == Step::Renew {
             next = right.fresh(block)?;
-            before = Some(now);
         }
-        restarts += 1;
     }
 }
 
@@ -172,12 +168,14 @@ fn checked<T: Scalar, D: Elementwise<T>, A: Linear<T, D>>(
     let Triplets {
         left: u,
         right: v,
+        slack,
         restarts,
     } = triplets;
     let (m, n) = scaled.shape::<T>();
     let (mut there, mut back) = (scaled.times(Trans::No, &v)?, scaled.times(Trans::Yes, &u)?);
     // Restarts have rounded the values again and again.
     let mut values = quotients(dev, &u, &there)?;
+    values.iter_mut().for_each(|d| *d = d.max(0.0));
     let order = Which::Largest.order(&values);
     let norm = values[order[0]];
     let there = residuals(dev, &u, &values, &mut there)?;
@@ -185,7 +183,7 @@ fn checked<T: Scalar, D: Elementwise<T>, A: Linear<T, D>>(
     // NaN stays.
     let larger = |(x, y): (f64, f64)| if x > y || x.is_nan() { x } else { y };
     let both: Vec<f64> = there.into_iter().zip(back).map(larger).collect();
-    let within = |(r, d): (&f64, &f64)| *r <= 2.0 * wanted.limit::<T>(*d, norm, m.max(n));
+    let within = |(r, d): (&f64, &f64)| *r <= slack * wanted.limit::<T>(*d, norm, m.max(n));
     let converged: Vec<bool> = both.iter().zip(&values).map(within).collect();
     let (left, right) = (fetch(dev, &u)?, fetch(dev, &v)?);
     let (mut left, mut right) = (gathered(&left, m, &order), gathered(&right, n, &order));

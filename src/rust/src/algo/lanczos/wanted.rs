@@ -98,6 +98,65 @@ impl Wanted {
     }
 }
 
+/// How many times [`Wanted::limit`] a residual of a dense method may be. These methods check what
+/// they return, and their errors grow with the order instead of its root.
+pub(super) fn dense_slack(n: usize) -> f64 {
+    8.0 * (n as f64).sqrt().max(1.0)
+}
+
+/// What follows the values of a projected matrix.
+#[derive(Debug, PartialEq)]
+pub(super) enum Step {
+    /// The wanted values are found, or there were as many restarts as allowed.
+    End,
+    /// A restart that keeps so many vectors.
+    Restart(usize),
+    /// A restart that keeps the wanted vectors alone, and goes on with random columns.
+    Renew,
+}
+
+/// How an iteration proceeds.
+#[derive(Default)]
+pub(super) struct Course {
+    pub restarts: usize,
+    /// The wanted values at the last restart with random columns.
+    before: Option<Vec<f64>>,
+}
+
+impl Course {
+    /// The next step, for values in the order of [`Which::order`] with these residuals.
+    pub fn step<T: Scalar>(
+        &mut self,
+        wanted: &Wanted,
+        (which, values): (Which, &[f64]),
+        residual: impl Fn(usize) -> f64,
+        norm: f64,
+        n: usize,
+    ) -> Step {
+        let (count, now) = (wanted.count, &values[..wanted.count]);
+        let limit = |i: usize| wanted.limit::<T>(values[i], norm, n);
+        let done = (0..count).all(|i| residual(i) <= limit(i));
+        if self.restarts >= wanted.maxit || done && !wanted.may_lack_copies::<T>(now, norm) {
+            return Step::End;
+        }
+        self.restarts += 1;
+        if !done {
+            return Step::Restart(wanted.kept());
+        }
+        let same = |before: &Vec<f64>| (0..count).all(|i| (before[i] - now[i]).abs() <= limit(i));
+        if !self.before.as_ref().is_some_and(same) {
+            self.before = Some(now.to_vec());
+            return Step::Renew;
+        }
+        // A missing copy would raise the next value above the last one that is wanted.
+        let next = which.rank(values[count]) + residual(count);
+        match next <= which.rank(values[count - 1]) + limit(count - 1) {
+            true => Step::End,
+            false => Step::Restart(wanted.kept()),
+        }
+    }
+}
+
 /// Values, and vectors by columns of numbers on the host.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {

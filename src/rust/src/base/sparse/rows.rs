@@ -46,8 +46,8 @@ impl Csc<i32> {
         }
     }
 
-    /// Columns of `out` become inner products of all rows with those of x, by so many threads. No bit
-    /// depends on their number, or on other columns.
+    /// Columns of `out` become inner products of all rows with those of x, by so many threads. No
+    /// bit depends on their number, or on other columns.
     pub(crate) fn multiply_rows(&self, x: &[&[f64]], out: Vec<&mut [f64]>, threads: usize) {
         self.part(0, x, out, threads);
     }

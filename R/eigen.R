@@ -32,8 +32,7 @@
 #' reorthogonalization. A pair counts as found if its residual is at most `tol` times
 #' \eqn{|\lambda|}{|lambda|}, or `tol / 1000` times the largest one. Other pairs are returned with a
 #' warning of class `cudafactor_warning_not_converged`. If values agree to 8 digits, the method
-#' looks for more copies of them. If `k` is more than about a quarter of the order, or the order is
-#' below about 80, the CPU computes all values.
+#' looks for more copies of them. If the order is below `4 * k + 128`, the CPU computes all values.
 #'
 #' A [gpu_matrix] stays on its device. A dense matrix goes to the device that should be faster, a
 #' sparse one to a GPU from 50,000 rows on. A function gets a matrix with a few columns, and must

@@ -15,7 +15,7 @@ expect_few_eigen <- function(e, multiply, values, tol = 1e-9) {
   expect_identical(dim(v)[[2L]], length(values))
   away <- sqrt(colSums((multiply(v) - sweep(v, 2, e$values, "*"))^2))
   expect_lte(max(away), tol * size)
-  expect_equal(e$residuals, away / size, tolerance = 0.5, scale = tol)
+  expect_lte(max(abs(e$residuals - away / size)), tol)
   expect_lte(max(abs(crossprod(v) - diag(ncol(v)))), 1e-12)
   # The first of components that agree to half of their digits.
   lead <- function(x) x[[which(abs(x) >= max(abs(x)) * (1 - 1.5e-8))[[1L]]]]
@@ -56,13 +56,13 @@ test_that("a few eigenvalues are those of eigen()", {
 test_that("a few singular values are those of svd()", {
   for_each_device(function(device) {
     set.seed(2)
-    for (dim in list(c(300, 120), c(120, 300), c(150, 150), c(20, 9), c(1, 5), c(5, 1))) {
+    for (dim in list(c(400, 180), c(180, 400), c(170, 170), c(20, 9), c(1, 5), c(5, 1))) {
       x <- random_matrix(dim[[1L]], dim[[2L]])
       for (k in unique(c(1, min(6, dim), min(dim)))) {
         expect_few_svd(gpu_svd(x, k = k, device = device), x, k)
       }
     }
-    s <- gpu_svd(x <- random_matrix(200, 90), nu = 2, nv = 0, k = 4, device = device)
+    s <- gpu_svd(x <- random_matrix(200, 150), nu = 2, nv = 0, k = 4, device = device)
     expect_identical(dim(s$u), c(200L, 2L))
     expect_null(s$v)
     expect_identical(length(s$d), 4L)
@@ -78,7 +78,7 @@ test_that("copies, deficient rank, zeros and any scale", {
     expect_equal(gpu_svd(x, k = copies + 1)$d, rep(c(5, 1), c(copies, 1)))
   }
   expect_equal(gpu_eigen(diag(150), k = 5)$values, rep(1, 5))
-  zero <- gpu_svd(matrix(0, 200, 100), k = 3)
+  zero <- gpu_svd(matrix(0, 200, 160), k = 3)
   expect_identical(zero$d, c(0, 0, 0))
   expect_equal(crossprod(zero$u), diag(3))
   low <- random_matrix(200, 2) %*% random_matrix(2, 150)
@@ -109,7 +109,7 @@ test_that("matrices on a device, sparse ones and functions are the same", {
   expect_few_eigen(gpu_eigen(f, k = 5, n = 238), function(v) x %*% v, head(all, 5))
   expect_few_svd(gpu_svd(f, k = 5, Atrans = f, dim = c(238, 238)), x, 5)
 
-  b <- Matrix::rsparsematrix(300, 140, 0.05)
+  b <- Matrix::rsparsematrix(300, 170, 0.05)
   y <- as.matrix(b)
   expect_few_svd(gpu_svd(b, k = 6), y, 6)
   expect_few_svd(gpu_svd(Matrix::t(b), k = 6), t(y), 6)
@@ -135,7 +135,7 @@ test_that("matrices on disk", {
   whole <- tile_matrix(x, files[[2L]], tile = 64)
   expect_error(gpu_eigen(whole, k = 3), class = "cudafactor_error_argument")
   expect_few_eigen(gpu_eigen(whole, symmetric = TRUE, k = 3), function(v) x %*% v, c(9, 8, 7))
-  y <- random_matrix(170, 110)
+  y <- random_matrix(170, 150)
   expect_few_svd(gpu_svd(tile_matrix(y, files[[3L]], tile = 64), k = 3), y, 3)
 })
 

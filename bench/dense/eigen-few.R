@@ -30,7 +30,9 @@ grid <- function(n) {
   line <- Matrix::bandSparse(side, k = 0:1, symmetric = TRUE,
     diagonals = list(rep(2, side), rep(-1, side - 1)))
   one <- Matrix::Diagonal(side)
-  methods::as(Matrix::kronecker(one, line) + Matrix::kronecker(line, one), "CsparseMatrix")
+  x <- methods::as(Matrix::kronecker(one, line) + Matrix::kronecker(line, one), "CsparseMatrix")
+  # RSpectra refuses a stored triangle.
+  methods::as(x, "generalMatrix")
 }
 tall <- function(n) matrix(stats::rnorm(3 * n * n), 3 * n) %*% diag(seq_len(n)^-0.5)
 counts <- function(n) Matrix::rsparsematrix(20 * n, 4 * n, 0.002)

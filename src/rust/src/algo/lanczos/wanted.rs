@@ -47,8 +47,8 @@ pub struct Wanted {
 /// columns, and a product with this many columns takes little more time than with one.
 pub const BLOCK: usize = 4;
 
-/// Blocks in the basis in addition to twice the wanted vectors. With 10, sparse matrices with small
-/// gaps took twice as many products; with 20, orthogonalization took as long as that saved.
+/// Blocks in the basis in addition to twice the wanted vectors. Fewer take far more products where
+/// gaps are small, as for sparse grids. More save few products, and take more memory.
 const BLOCKS: usize = 16;
 
 /// The relative tolerance counts for values down to this share of the norm. For smaller ones it

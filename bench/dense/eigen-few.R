@@ -47,7 +47,10 @@ svd_residual <- function(x, s) {
   max(sqrt(colSums(one^2)), sqrt(colSums(two^2))) / max(s$d)
 }
 first <- function(e) list(values = e$values[seq_len(k)], vectors = e$vectors[, seq_len(k)])
-base_svd <- function(x) svd(x, k, k)
+base_svd <- function(x) {
+  s <- svd(x, k, k)
+  list(d = s$d[seq_len(k)], u = s$u, v = s$v)
+}
 
 tasks <- list(
   list("eigen, covariance", covariance, eigen_residual, list(
@@ -112,6 +115,7 @@ bench_write("eigen-few", "A few eigenvalues and singular values on the CPU",
   list(`Twenty values: milliseconds, R matrix to R result` = rows),
   notes = c(
     "Products: vectors that x or its transpose multiplied, as each package counts them.",
+    if (nzchar(Sys.getenv("BUSY"))) "Other programs ran on this machine: times are rough.",
     "Residual: the largest one, divided by the largest value. Tolerances are the defaults.",
     sprintf("Threads: CUDAFACTOR_NUM_THREADS = \"%s\", OPENBLAS_NUM_THREADS = \"%s\".",
       Sys.getenv("CUDAFACTOR_NUM_THREADS"), Sys.getenv("OPENBLAS_NUM_THREADS")),

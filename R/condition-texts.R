@@ -64,6 +64,11 @@ non_finite_text <- function(routine, argument) {
       "NA/NaN/Inf or numbers out of range came up in the iteration:",
       "entries of 'A' or 'M' may be too large or too small"
     )
+  } else if (identical(routine, "few")) {
+    paste(
+      "products with 'x' must be finite, but NA/NaN/Inf came up:",
+      "check 'x' for such values, and for numbers near the ends of the range"
+    )
   } else if (isTRUE(routine %in% c("update", "lp", "pcg", "image"))) {
     base_text("NA/NaN/Inf in '%s'", argument, domain = "R-stats")
   } else {

@@ -4,6 +4,9 @@
 #' of a symmetric matrix, and the CPU computes those of others. For these base R's `eigen()` is as
 #' fast or faster.
 #'
+#' `gpu_eigen(x, k = 20)` returns 20 eigenvalues of a symmetric matrix, for which `x` is only
+#' multiplied with vectors. `x` can then also be a sparse matrix, a [tile_matrix()] or a function.
+#'
 #' A matrix counts as symmetric by the rule of [base::isSymmetric()]. By this rule a matrix whose
 #' entries are all below about 1e-14 is symmetric: give `symmetric = FALSE` if it is not. Only the
 #' lower triangle of a symmetric matrix is read.
@@ -21,13 +24,30 @@
 #'   \item{`vectors`}{matrix with the eigenvectors in its columns, without dimnames; `NULL` if
 #'     `only.values` is `TRUE`.}
 #' }
+#' With `k`, values decrease too, and the list also has:
+#' \describe{
+#'   \item{`residuals`}{\eqn{\|x v - \lambda v\|}{||x v - lambda v||} for each pair, divided by
+#'     the largest \eqn{|\lambda|}{|lambda|} that came up. Products with the vectors give them.}
+#'   \item{`iterations`, `products`}{restarts of the method, and vectors that `x` multiplied.}
+#' }
+#'
+#' @section A few values: `k` takes block Lanczos iterations with thick restarts and full
+#' reorthogonalization. A pair counts as found if its residual is at most `tol` times
+#' \eqn{|\lambda|}{|lambda|}, or `tol / 1000` times the largest one. Other pairs are returned with a
+#' warning of class `cudafactor_warning_not_converged`. If values agree to 8 digits, the method
+#' looks for more copies of them. If the order is below `4 * k + 128`, the CPU computes all values.
+#'
+#' A [gpu_matrix] stays on its device. A dense matrix goes to the device that should be faster, a
+#' sparse one to a GPU from 50,000 rows on. A function gets a matrix with a few columns, and must
+#' return its product with a symmetric matrix. A file with both triangles needs `symmetric = TRUE`.
+#' Each product reads the file once.
 #'
 #' @section Errors:
 #' - `cudafactor_error_non_finite`: `x` has NA, NaN or Inf.
 #' - `cudafactor_error_dimension`: `x` is not square, or has no rows.
 #' - `cudafactor_error_type`: `x` is complex, or is not a matrix of numbers.
-#' - `cudafactor_error_argument`: `symmetric` or `only.values` is neither `TRUE` nor `FALSE`, or
-#'   `device` or `precision` has no valid value.
+#' - `cudafactor_error_argument`: an argument has an invalid value.
+#' - `cudafactor_error_not_symmetric`: `k` is given, and `x` is not symmetric.
 #' - `cudafactor_error_device_unavailable`: the GPU that `device` names does not exist, or the
 #'   matrix is not symmetric and `device` names a GPU.
 #' - `cudafactor_error_device_memory`: the GPU lacks room for 5 matrices of the dimensions of `x`.
@@ -56,10 +76,19 @@
 #' @param precision `"double"` (the default) or `"single"`.
 #' @param ... `EISPACK` is ignored, as by [base::eigen()], and must be named. Other arguments are
 #'   errors.
+#' @param k `NULL` (the default) for all eigenvalues, or how many. The arguments below are for `k`.
+#' @param which Which `k` eigenvalues, in RSpectra's words: `"LM"` (the default) for the largest
+#'   magnitudes, `"LA"` for the largest values, `"SA"` for the smallest.
+#' @param n The order of the matrix if `x` is a function.
+#' @param tol Relative tolerance. `0` asks for residuals of the size of rounding.
+#' @param maxit Restarts, at most.
 #' @references LAPACK routines of the same work: `dsyevr`, `dgeev`.
 #'
 #' Golub, G. H. and Van Loan, C. F. (2013) *Matrix Computations*, 4th edition, chapters 7 and 8.
 #' Johns Hopkins.
+#'
+#' Wu, K. and Simon, H. (2000) Thick-restart Lanczos method for large symmetric eigenvalue problems.
+#' *SIAM Journal on Matrix Analysis and Applications* 22, 602-616.
 #' @seealso [gpu_svd()]
 #' @examples
 #' x <- crossprod(matrix(c(3, 1, 2, 5, 4, 6, 8, 7, 9), 3))
@@ -68,10 +97,16 @@
 #' all.equal(e$vectors %*% diag(e$values) %*% t(e$vectors), x)
 #' # A rotation has complex eigenvalues
 #' gpu_eigen(matrix(c(0, 1, -1, 0), 2))$values
+#' # Three of 500 eigenvalues, of a matrix that is never formed
+#' second_differences <- function(v) {
+#'   2 * v - rbind(v[-1, , drop = FALSE], 0) - rbind(0, v[-nrow(v), , drop = FALSE])
+#' }
+#' gpu_eigen(second_differences, k = 3, n = 500)$values
 #' @export
 gpu_eigen <- function(x, symmetric, only.values = FALSE,
                       device = getOption("cudafactor.device", "auto"),
-                      precision = "double", ...) {
+                      precision = "double", ..., k = NULL, which = c("LM", "LA", "SA"), n = NULL,
+                      tol = 1e-10, maxit = 1000) {
   call <- sys.call()
   if (missing(x)) abort_missing("x", call)
   # Evaluated here, so that an error names no function of this package.
@@ -81,6 +116,16 @@ gpu_eigen <- function(x, symmetric, only.values = FALSE,
     dots$EISPACK <- NULL
     if (length(dots) > 1L) check_dots(dots, call)
   }
+  if (!is.null(k)) {
+    which <- if (missing(which)) "LM" else which
+    return(
+      eigen_few(x, symmetric, only.values, k, which, n, tol, maxit, device, precision, call)
+    )
+  }
+  check_without_k(c(
+    if (!missing(which)) "which", if (!missing(n)) "n", if (!missing(tol)) "tol",
+    if (!missing(maxit)) "maxit"
+  ), call)
   where <- spectral_how(x, device, precision, call)
   eigen_of(x, symmetric, only.values, where, call)
 }

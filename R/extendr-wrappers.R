@@ -112,6 +112,14 @@ native_ichol <- function(starts, rows, values, dim, stored, droptol) .Call(wrap_
 # out = `(L L')^-1 b`
 native_ichol_solve <- function(starts, rows, values, dim, b, bdim, out, how) .Call(wrap__native_ichol_solve, starts, rows, values, dim, b, bdim, out, how)
 
+# vectors = the first columns of eigenvectors of a symmetric matrix; answers as many eigenvalues
+# as `limits` says. Those are k, tolerance and restarts
+native_eigen_few <- function(x, dim, which, limits, out, how) .Call(wrap__native_eigen_few, x, dim, which, limits, out, how)
+
+# u, v = the first columns of singular vectors; answers singular values as native_eigen_few()
+# answers eigenvalues
+native_svd_few <- function(x, dim, limits, u, v, how) .Call(wrap__native_svd_few, x, dim, limits, u, v, how)
+
 # The parts of a least-squares fit; see `algo::least_squares`
 native_lm <- function(x, xdim, y, ydim, tol, out_qr, out_effects, out_residuals, out_coef, how) .Call(wrap__native_lm, x, xdim, y, ydim, tol, out_qr, out_effects, out_residuals, out_coef, how)
 

@@ -76,9 +76,11 @@ native_operand <- function(x, continuation, call) {
   )
 }
 
-# The user's function, with a check that its value has the dimensions of its argument.
-checked_function <- function(f, argument, call) {
+# The user's function, with a check that its value has the dimensions of its argument, or as many
+# columns and this number of rows.
+checked_function <- function(f, argument, call, rows = NULL) {
   function(x) {
+    wanted <- c(as.integer(rows %||% nrow(x)), ncol(x))
     y <- f(x)
     given <- class(y)[[1L]]
     # as.matrix() turns a factor into text, which is refused below.
@@ -89,10 +91,14 @@ checked_function <- function(f, argument, call) {
       text <- "the function '%s' must return numbers, not an object of class \"%s\""
       abort_type(sprintf(text, argument, given), call)
     }
-    if (length(y) != length(x) || is.matrix(y) && !identical(dim(y), dim(x))) {
+    if (length(y) != prod(wanted) || is.matrix(y) && !identical(dim(y), wanted)) {
       found <- if (is.matrix(y)) dimensions_text(dim(y)) else sprintf("%d numbers", length(y))
-      text <- "the function '%s' must return the dimensions of its argument, %s, not %s"
-      abort_dimension(sprintf(text, argument, dimensions_text(dim(x)), found), call)
+      text <- if (is.null(rows)) {
+        "the function '%s' must return the dimensions of its argument, %s, not %s"
+      } else {
+        "the function '%s' must return a matrix, %s, not %s"
+      }
+      abort_dimension(sprintf(text, argument, dimensions_text(wanted), found), call)
     }
     as.double(y)
   }

@@ -1,8 +1,10 @@
 #' Singular value decomposition
 #'
 #' `gpu_svd(x)` returns what [base::svd()] returns, for real matrices: \eqn{x = U D V^T}{x = U D V'}
-#' with orthonormal columns in \eqn{U} and \eqn{V}. `gpu_norm(x, type)` is [base::norm()], whose
-#' 2-norm is the largest singular value. Only the 2-norm uses `device` and `precision`.
+#' with orthonormal columns in \eqn{U} and \eqn{V}. `gpu_svd(x, k = 20)` returns the 20 largest
+#' singular values, for which `x` is only multiplied with vectors. `x` can then also be a sparse
+#' matrix, a [tile_matrix()] or a function. `gpu_norm(x, type)` is [base::norm()], whose 2-norm is
+#' the largest singular value. Only the 2-norm uses `device` and `precision`.
 #'
 #' @section Signs: Singular vectors are determined up to a common sign of the columns of \eqn{U} and
 #' \eqn{V}, and base R's signs depend on its LAPACK. Here the component of largest magnitude in each
@@ -19,8 +21,16 @@
 #'   \item{`u`}{matrix with left singular vectors in its columns. Only if `nu` is not 0.}
 #'   \item{`v`}{matrix with right singular vectors in its columns. Only if `nv` is not 0.}
 #' }
+#' With `k`, the list also has `residuals`, the larger one of \eqn{\|x v - d u\|}{||x v - d u||} and
+#' \eqn{\|x^T u - d v\|}{||x'u - d v||} divided by the largest `d`, and `iterations` and `products`
+#' as in [gpu_eigen()].
+#'
 #' `gpu_norm()`: a number, `NA` or `NaN` if `x` has NA or NaN. It is 0 if a dimension of `x` is
 #' zero.
+#'
+#' @section A few values: `k` takes block Golub-Kahan-Lanczos iterations with thick restarts.
+#' Nothing is squared, so small singular values keep their digits. [gpu_eigen()] says when values
+#' count as found, and where they are computed. Sparse matrices multiply on the CPU here.
 #'
 #' @section Errors:
 #' - `cudafactor_error_non_finite`: `x` has NA, NaN or Inf. `gpu_norm()` stops only for Inf in the
@@ -28,8 +38,7 @@
 #' - `cudafactor_error_dimension`: a dimension of `x` is zero. `gpu_norm()` stops only for the
 #'   2-norm, and only in some versions of R.
 #' - `cudafactor_error_type`: `x` is complex, or is not a matrix of numbers.
-#' - `cudafactor_error_argument`: `nu` or `nv` is not a number of columns, `type` names no norm, or
-#'   `device` or `precision` has no valid value.
+#' - `cudafactor_error_argument`: an argument has an invalid value, or `type` names no norm.
 #' - `cudafactor_error_device_unavailable`: the GPU that `device` names does not exist.
 #' - `cudafactor_error_device_memory`: the GPU lacks room for `x`, its QR factorization and 8 square
 #'   matrices of order `min(n, p)`, or for the columns of \eqn{U} and \eqn{V}.
@@ -49,16 +58,24 @@
 #' @param x A numeric or logical \eqn{n \times p}{n x p} matrix, an object that `as.matrix()` turns
 #'   into one, or a [gpu_matrix].
 #' @param nu,nv Numbers of columns of \eqn{U} and \eqn{V}. The default is `min(n, p)`. Larger
-#'   numbers count as `n` and `p`; fractions are rounded down.
+#'   numbers count as `n` and `p`; fractions are rounded down. With `k`, the
+#'   default is `k`, which is also the largest value.
 #' @param type `"O"` (the default) or `"1"`: largest column sum of magnitudes; `"I"`: largest row
 #'   sum; `"F"` or `"E"`: root of the sum of squares; `"M"`: largest magnitude; `"2"`: largest
 #'   singular value.
 #' @param ... Must be empty.
+#' @param k `NULL` (the default) for all singular values, or how many of the largest. The arguments
+#'   below are for `k`.
+#' @param Atrans,dim If `x` is a function, the function for \eqn{x^T u}{x'u}, and the numbers of
+#'   rows and columns. Both functions get matrices with a few columns.
 #' @inheritParams gpu_eigen
 #' @references LAPACK routine of the same work: `dgesdd`.
 #'
 #' Golub, G. H. and Van Loan, C. F. (2013) *Matrix Computations*, 4th edition, section 8.6. Johns
 #' Hopkins.
+#'
+#' Baglama, J. and Reichel, L. (2005) Augmented implicitly restarted Lanczos bidiagonalization
+#' methods. *SIAM Journal on Scientific Computing* 27, 19-42.
 #' @seealso [gpu_eigen()], [gpu_qr()], [gpu_prcomp()], [gpu_ginv()]
 #' @examples
 #' x <- matrix(c(3, 1, 2, 5, 4, 6, 8, 7), 4)
@@ -67,16 +84,28 @@
 #' all.equal(s$u %*% diag(s$d) %*% t(s$v), x)
 #' gpu_svd(x, nu = 0, nv = 0)
 #' gpu_norm(x, "2")
+#' y <- outer(1:300, 1:200, function(i, j) 1 / (i + j))
+#' gpu_svd(y, k = 3)$d
 #' @export
 gpu_svd <- function(x, nu = min(n, p), nv = min(n, p),
                     device = getOption("cudafactor.device", "auto"),
-                    precision = "double", ...) {
+                    precision = "double", ..., k = NULL, Atrans = NULL, dim = NULL, tol = 1e-10,
+                    maxit = 1000) {
   call <- sys.call()
   if (missing(x)) abort_missing("x", call)
   x <- x
   if (...length()) {
     check_dots(substitute(list(...)), call)
   }
+  if (!is.null(k)) {
+    nu <- if (!missing(nu)) nu
+    nv <- if (!missing(nv)) nv
+    return(svd_few(x, nu, nv, k, Atrans, dim, tol, maxit, device, precision, call))
+  }
+  check_without_k(c(
+    if (!missing(Atrans)) "Atrans", if (!missing(dim)) "dim", if (!missing(tol)) "tol",
+    if (!missing(maxit)) "maxit"
+  ), call)
   where <- spectral_how(x, device, precision, call)
   x <- as_svd_operand(x, "base::svd()", where, call)
   # Here, because the defaults of nu and nv name them.

@@ -10,19 +10,20 @@ struct application {
   SEXP function;
   const double *x;
   double *out;
-  int rows, columns;
+  int rows, columns, results;
   jmp_buf before;
 };
 
 static SEXP apply(void *data) {
   const struct application *a = data;
   const R_xlen_t length = (R_xlen_t)a->rows * a->columns;
+  const R_xlen_t wanted = (R_xlen_t)a->results * a->columns;
   const SEXP x = PROTECT(Rf_allocMatrix(REALSXP, a->rows, a->columns));
   memcpy(REAL(x), a->x, sizeof(double) * (size_t)length);
   const SEXP y = PROTECT(Rf_eval(PROTECT(Rf_lang2(a->function, x)), R_GlobalEnv));
-  if (TYPEOF(y) != REALSXP || XLENGTH(y) != length)
-    Rf_error("a function did not give as many numbers as it was given");
-  memcpy(a->out, REAL(y), sizeof(double) * (size_t)length);
+  if (TYPEOF(y) != REALSXP || XLENGTH(y) != wanted)
+    Rf_error("a function did not give as many numbers as were wanted");
+  memcpy(a->out, REAL(y), sizeof(double) * (size_t)wanted);
   UNPROTECT(3);
   return R_NilValue;
 }
@@ -32,14 +33,15 @@ static void leave(void *data, Rboolean jumped) {
 }
 
 int cudafactor_apply(SEXP function, SEXP continuation, const double *x, double *out, size_t rows,
-                     size_t columns) {
-  if (rows > INT_MAX || columns > INT_MAX) return 0;
+                     size_t columns, size_t results) {
+  if (rows > INT_MAX || columns > INT_MAX || results > INT_MAX) return 0;
   struct application a;
   a.function = function;
   a.x = x;
   a.out = out;
   a.rows = (int)rows;
   a.columns = (int)columns;
+  a.results = (int)results;
   // R_UnwindProtect() has put R's own stacks back when it calls leave().
   if (setjmp(a.before)) return -1;
   R_UnwindProtect(apply, &a, leave, &a, continuation);

@@ -26,7 +26,7 @@ SRC = pathlib.Path(__file__).resolve().parent.parent / "src" / "rust" / "src"
 # The modules of a folder, lowest first. Those on one line do not import each other.
 ORDER = {
     "": ["base", "cost", "tiles", "device", "foreign", "saved", "algo backend", "r"],
-    "algo": ["krylov", "sparse multigrid", "dense", "systems", "lp tiled segmentation",
+    "algo": ["krylov", "sparse multigrid", "dense", "systems lanczos", "lp tiled segmentation",
         "update"],
     "algo/lp": ["problem", "vectors", "normal", "standard_form", "presolve", "ipm", "solution",
         "simplex", "interior_point", "solve", "choice"],

@@ -6,6 +6,7 @@
 
 pub mod dense;
 pub mod krylov;
+pub mod lanczos;
 pub mod lp;
 pub mod multigrid;
 pub mod segmentation;

@@ -137,6 +137,12 @@ impl Work {
         .with(Operands::Product((m, k), (k, n)))
     }
 
+    /// Products of an m by n matrix that stays on its device with so many columns.
+    pub fn repeated((m, n): (usize, usize), columns: usize) -> Work {
+        let flops = 2.0 * area((m, n)) * columns as f64;
+        Work::new(Verb::Product, flops, (area((m, n)), 0.0)).of((m, n))
+    }
+
     /// The n by n product of a matrix and its transpose, with sums of k.
     pub fn crossprod(n: usize, k: usize) -> Work {
         let flops = area((n, n)) * k as f64;

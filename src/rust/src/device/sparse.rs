@@ -44,8 +44,13 @@ impl<'a> Columns<'a> {
 
     /// The same as a square matrix whose parts are not checked.
     pub(crate) fn view(&self) -> CscRef<'a, i32, i32> {
+        self.of_rows(self.starts.len().saturating_sub(1))
+    }
+
+    /// The same as a matrix of so many rows whose parts are not checked.
+    pub(crate) fn of_rows(&self, rows: usize) -> CscRef<'a, i32, i32> {
         CscRef {
-            rows: self.starts.len().saturating_sub(1),
+            rows,
             starts: self.starts,
             index: self.index,
             values: self.values,

@@ -1,4 +1,4 @@
-//! Functions of R that a computation calls, with a matrix, for a matrix of the same dimensions.
+//! Functions of R that a computation calls, with a matrix, for a matrix with as many columns.
 
 use std::ffi::c_void;
 
@@ -19,6 +19,7 @@ extern "C" {
         out: *mut f64,
         rows: usize,
         columns: usize,
+        results: usize,
     ) -> i32;
 }
 
@@ -40,11 +41,12 @@ impl Callback {
     /// `out = f(x)`. After [`Error::Jumped`] nothing is left to do but to return to R.
     pub fn apply(&self, x: &HostBlock, out: &mut HostBlock) -> Result<()> {
         let (rows, columns) = x.shape();
+        let results = out.shape().0;
         // The function may call this package, which then has the threads: no other work is under
         // way.
         let threads = threads::want(0);
         let plan = plan::take();
-        // SAFETY: both blocks have so many rows and columns; R's objects are alive; called on R's
+        // SAFETY: the blocks have so many rows and columns; R's objects are alive; called on R's
         // thread, which runs the native routine.
         let done = unsafe {
             cudafactor_apply(
@@ -54,6 +56,7 @@ impl Callback {
                 out.values_mut().as_mut_ptr(),
                 rows,
                 columns,
+                results,
             )
         };
         plan::put_back(plan);

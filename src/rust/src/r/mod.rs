@@ -19,6 +19,7 @@ mod elementwise;
 mod gpu_matrix;
 mod handle;
 mod ichol;
+mod lanczos;
 mod lm;
 mod lp_ipm;
 mod lp_mps;
@@ -64,6 +65,7 @@ extendr_module! {
     use eigen;
     use elementwise;
     use ichol;
+    use lanczos;
     use lm;
     use lp_ipm;
     use lp_mps;

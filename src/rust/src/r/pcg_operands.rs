@@ -34,13 +34,13 @@ pub enum AnyPreconditioner {
     Resident(Robj),
 }
 
-fn broken(what: &str) -> Error {
+pub fn broken(what: &str) -> Error {
     Error::Internal {
         what: format!("a native routine was called without {what}"),
     }
 }
 
-fn parts(x: &Robj) -> Result<(String, Vec<Robj>)> {
+pub fn parts(x: &Robj) -> Result<(String, Vec<Robj>)> {
     let mut all = x.as_list().ok_or_else(|| broken("an operand"))?.values();
     let kind = all.next().and_then(|k| k.as_str().map(str::to_owned));
     Ok((kind.ok_or_else(|| broken("a kind"))?, all.collect()))

@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod few;
 mod general;
 mod kinds;
 mod svd;

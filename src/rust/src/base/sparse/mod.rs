@@ -4,5 +4,6 @@
 //! Start with [`csc`]; [`symmetric`] keeps both triangles for products.
 
 pub mod csc;
+mod rows;
 pub mod symmetric;
 pub mod view;

@@ -1,0 +1,210 @@
+//! Values of a matrix of the host, on the device that is chosen for it.
+
+use faer::MatRef;
+
+use super::eigen::symmetric;
+use super::host::{HostLinear, OnHost};
+use super::operator::{mirrored, Dense, SparseSymmetric};
+use super::svd::{largest, Small};
+use super::wanted::{Found, Wanted, Which};
+use crate::algo::dense::symmetry::is_symmetric;
+use crate::algo::krylov::host_blocks::Host;
+use crate::base::error::Result;
+use crate::base::matrix::Part;
+use crate::base::processor::Processor;
+use crate::base::scalar::Scalar;
+use crate::base::sparse::symmetric::Symmetric;
+use crate::cost::plan::device::suits_sparse;
+use crate::cost::work::Work;
+use crate::device::dispatch::{AnyDevice, Dispatch, Routine};
+use crate::device::memory::Memory;
+use crate::device::sparse::Columns;
+
+/// A matrix in memory of the host.
+#[derive(Clone, Copy)]
+pub enum Matrix<'m> {
+    /// All entries by columns. Of a symmetric matrix the lower triangle counts.
+    Dense(&'m [f64], (usize, usize)),
+    /// A symmetric one.
+    Sparse(Columns<'m>),
+    /// One that multiplies.
+    Linear(&'m dyn HostLinear),
+}
+
+/// What a call asks for.
+pub struct Task<'h, H> {
+    pub wanted: Wanted,
+    /// The arithmetic of matrices that multiply on the host.
+    pub host: Host,
+    /// What decomposes small matrices.
+    pub small: &'h H,
+}
+
+/// Products with a dense matrix until values are found, roughly.
+pub fn work(dim: (usize, usize), wanted: &Wanted) -> Work {
+    Work::repeated(dim, 4 * wanted.room())
+}
+
+/// Eigenvalues of a symmetric matrix: see [`symmetric`].
+///
+/// A dense matrix goes to the device for [`work`]. A sparse one goes to a GPU if [`suits_sparse`]
+/// or the user names one. What multiplies on the host stays there.
+///
+/// # Errors
+/// Those of [`symmetric`] and of the device. A sparse matrix with parts that do not fit together is
+/// [`Error::Dimension`](crate::base::error::Error::Dimension).
+pub fn eigen<H: Small>(
+    task: &Task<'_, H>,
+    a: Matrix<'_>,
+    which: Which,
+    devices: &impl Dispatch,
+) -> Result<Found> {
+    match a {
+        Matrix::Dense(x, dim) => {
+            let which = Some(which);
+            devices.run(
+                work(dim, &task.wanted),
+                &mut WithDense {
+                    task,
+                    x,
+                    dim,
+                    which,
+                },
+            )
+        }
+        Matrix::Sparse(a) => with_sparse(task, a, which, devices),
+        Matrix::Linear(a) => on_host(task, a, Some(which), devices),
+    }
+}
+
+/// Singular values: see [`largest`]. As [`eigen`] otherwise; [`Matrix::Sparse`] is symmetric here,
+/// too.
+///
+/// # Errors
+/// As of [`eigen`].
+pub fn singular<H: Small>(
+    task: &Task<'_, H>,
+    a: Matrix<'_>,
+    devices: &impl Dispatch,
+) -> Result<Found> {
+    match a {
+        Matrix::Dense(x, dim) => {
+            let which = None;
+            devices.run(
+                work(dim, &task.wanted),
+                &mut WithDense {
+                    task,
+                    x,
+                    dim,
+                    which,
+                },
+            )
+        }
+        Matrix::Sparse(a) => {
+            let n = a.starts.len().saturating_sub(1);
+            let a = Symmetric::new(&a.copied(n)?, a.stored)?;
+            on_host(task, &a, None, devices)
+        }
+        Matrix::Linear(a) => on_host(task, a, None, devices),
+    }
+}
+
+/// A dense matrix; without `which`, its singular values.
+struct WithDense<'s, 'h, H> {
+    task: &'s Task<'h, H>,
+    x: &'s [f64],
+    dim: (usize, usize),
+    which: Option<Which>,
+}
+
+impl<H: Small> Routine for WithDense<'_, '_, H> {
+    type Value = Found;
+
+    fn run<T: Scalar, D: AnyDevice<T>>(&mut self, dev: &D) -> Result<Found> {
+        let x = T::borrow_host(self.x)?;
+        let x = MatRef::from_column_major_slice(&x, self.dim.0, self.dim.1);
+        let (wanted, small) = (&self.task.wanted, self.task.small);
+        let Some(which) = self.which else {
+            let a = Memory::<T>::load(dev, x)?;
+            return largest::<T, D, _, _>(dev, small, &Dense::new(dev, &a), wanted);
+        };
+        if is_symmetric(x)? {
+            let a = Memory::<T>::load(dev, x)?;
+            return symmetric::<T, D, _, _>(dev, small, &Dense::new(dev, &a), which, wanted);
+        }
+        let lower = Memory::<T>::load_temporary(dev, x, Part::Lower)?;
+        let a = mirrored::<T, D>(dev, &lower)?;
+        drop(lower);
+        symmetric::<T, D, _, _>(dev, small, &Dense::new(dev, &a), which, wanted)
+    }
+}
+
+/// A sparse symmetric matrix on a GPU, or on the host.
+fn with_sparse<H: Small>(
+    task: &Task<'_, H>,
+    a: Columns<'_>,
+    which: Which,
+    devices: &impl Dispatch,
+) -> Result<Found> {
+    let n = a.starts.len().saturating_sub(1);
+    let flops = if suits_sparse(n, a.index.len()) {
+        f64::MAX
+    } else {
+        0.0
+    };
+    let processor = devices.processor(Work::from(flops).of((n, n)));
+    if processor != Processor::Cpu && !task.wanted.is_most(n) {
+        match devices.run_on(processor, None, &mut WithSparse { task, a, which }) {
+            Err(e) if devices.recovers(&e) => {}
+            found => return found,
+        }
+    }
+    let a = Symmetric::new(&a.copied(n)?, a.stored)?;
+    on_host(task, &a, Some(which), devices)
+}
+
+struct WithSparse<'s, 'h, H> {
+    task: &'s Task<'h, H>,
+    a: Columns<'s>,
+    which: Which,
+}
+
+impl<H: Small> Routine for WithSparse<'_, '_, H> {
+    type Value = Found;
+
+    fn run<T: Scalar, D: AnyDevice<T>>(&mut self, dev: &D) -> Result<Found> {
+        let a = dev.sparse_load(self.a)?;
+        let a = SparseSymmetric::new(dev, &a);
+        let (wanted, small) = (&self.task.wanted, self.task.small);
+        symmetric::<f64, D, _, _>(dev, small, &a, self.which, wanted)
+    }
+}
+
+fn on_host<H: Small>(
+    task: &Task<'_, H>,
+    inner: &dyn HostLinear,
+    which: Option<Which>,
+    devices: &impl Dispatch,
+) -> Result<Found> {
+    let host = task.host;
+    let a = OnHost { host, inner };
+    devices.run_on(Processor::Cpu, None, &mut Multiplying { task, a, which })
+}
+
+struct Multiplying<'s, 'h, H> {
+    task: &'s Task<'h, H>,
+    a: OnHost<'s>,
+    which: Option<Which>,
+}
+
+impl<H: Small> Routine for Multiplying<'_, '_, H> {
+    type Value = Found;
+
+    fn run<T: Scalar, D: AnyDevice<T>>(&mut self, dev: &D) -> Result<Found> {
+        let (wanted, small) = (&self.task.wanted, self.task.small);
+        match self.which {
+            Some(which) => symmetric::<f64, D, _, _>(dev, small, &self.a, which, wanted),
+            None => largest::<f64, D, _, _>(dev, small, &self.a, wanted),
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! A few of the largest singular values, by block Golub-Kahan-Lanczos with thick restarts.
+//!
+//! ```text
+//! A V = U B,  A'U = V B' + P S E'      U, V, P orthonormal, E the last columns of the identity
+//! expand:  append P to V;  W = A P = U (U'W) + U+ R;  B gets these columns; append U+ to U
+//!          Z = A'U+ = V (V'Z) + P S
+//! restart: B Y = X diag(d);  U <- U X, V <- V Y for the largest d, B <- diag(d)
+//! ```
+//!
+//! The vectors `U x` and `V y` have the residual `||S E'x||`. Nothing is squared, so a small
+//! singular value has the absolute accuracy of the largest.
+
+use faer::{Mat, MatMut, MatRef};
+
+use crate::algo::dense::scaling::descale;
+use crate::algo::dense::signs;
+use crate::algo::dense::svd::svd as dense_svd;
+use crate::algo::lanczos::basis::{bring, fetch, Basis};
+use crate::algo::lanczos::eigen::{columns, gathered, quotients, relative, residuals, tails};
+use crate::algo::lanczos::operator::{Linear, Scaled};
+use crate::algo::lanczos::wanted::{dense_slack, Course, Found, Step, Wanted, Which};
+use crate::base::error::Result;
+use crate::base::matrix::Trans;
+use crate::base::scalar::{try_zeroed, Scalar};
+use crate::device::elementwise::Elementwise;
+use crate::device::spectral::SingularValues;
+
+/// What decomposes matrices of the order of the basis.
+pub trait Small: Elementwise<f64> + SingularValues<f64> {}
+
+impl<H: Elementwise<f64> + SingularValues<f64>> Small for H {}
+
+/// Singular vectors.
+struct Triplets<M> {
+    left: M,
+    right: M,
+    /// How many times the limit a residual may be.
+    slack: f64,
+    restarts: usize,
+}
+
+/// The largest singular values, and orthonormal vectors with the signs of [`dense_svd`].
+///
+/// # Errors
+/// [`Error::NonFiniteIn`](crate::base::error::Error::NonFiniteIn) of `x` if a product is not
+/// finite, and those of the matrix and of [`SingularValues::gesvd`].
+pub fn largest<T: Scalar, D: Elementwise<T>, H: Small, A: Linear<T, D>>(
+    dev: &D,
+    host: &H,
+    a: &A,
+    wanted: &Wanted,
+) -> Result<Found> {
+    let dim = a.shape();
+    let most = wanted.is_most(dim.0.min(dim.1));
+    let room = if most { 1 } else { wanted.room() };
+    let mut right = Basis::<T, D>::new(dev, dim.1, room, 0)?;
+    let start = right.fresh(if most { 1 } else { wanted.block })?;
+    let (scaled, product) = Scaled::new(dev, a, &start)?;
+    let triplets = match most {
+        true => all(dev, host, &scaled, wanted)?,
+        false => {
+            let left = Basis::new(dev, dim.0, room, 1)?;
+            some(host, &scaled, (left, right), (start, product), wanted)?
+        }
+    };
+    checked(dev, &scaled, triplets, wanted)
+}
+
+/// The largest values, from all of them by a dense method.
+fn all<T: Scalar, D: Elementwise<T>, H: Small, A: Linear<T, D>>(
+    dev: &D,
+    host: &H,
+    scaled: &Scaled<'_, D, A>,
+    wanted: &Wanted,
+) -> Result<Triplets<D::Mat<'static>>> {
+    let (m, n) = scaled.shape::<T>();
+    let size = m.min(n);
+    let x = scaled.entries::<T>()?;
+    let x = MatRef::from_column_major_slice(&x, m, n);
+    let (mut u, mut v) = (try_zeroed(m * size)?, try_zeroed(n * size)?);
+    let left = MatMut::from_column_major_slice_mut(&mut u, m, size);
+    let right = MatMut::from_column_major_slice_mut(&mut v, n, size);
+    dense_svd(host, x, Some(left), Some(right))?;
+    let places: Vec<usize> = (0..wanted.count).collect();
+    Ok(Triplets {
+        left: bring(dev, columns(&u, m, &places).as_ref(), m)?,
+        right: bring(dev, columns(&v, n, &places).as_ref(), n)?,
+        slack: dense_slack(m.max(n)),
+        restarts: 0,
+    })
+}
+
+fn some<T: Scalar, D: Elementwise<T>, H: Small, A: Linear<T, D>>(
+    host: &H,
+    scaled: &Scaled<'_, D, A>,
+    (mut left, mut right): (Basis<'_, T, D>, Basis<'_, T, D>),
+    (mut next, product): (D::Mat<'static>, D::Mat<'static>),
+    wanted: &Wanted,
+) -> Result<Triplets<D::Mat<'static>>> {
+    let ((m, n), room, block) = (scaled.shape::<T>(), wanted.room(), wanted.block);
+    let mut b = Mat::<f64>::zeros(room, room);
+    let mut rest = Mat::<f64>::zeros(block, block);
+    let mut product = Some(product);
+    // Of products scaled by their own norm.
+    let mut norm = 2.0_f64;
+    let mut course = Course::default();
+    loop {
+        while right.count() + block <= room {
+            let from = right.count();
+            right.append(&next)?;
+            let w = match product.take() {
+                Some(w) => w,
+                None => scaled.times(Trans::No, &next)?,
+            };
+            let split = left.split(w, norm)?;
+            norm = norm.max(split.norm());
+            for j in 0..block {
+                (0..from).for_each(|i| b[(i, from + j)] = split.coefficients[(i, j)]);
+                (0..block).for_each(|i| b[(from + i, from + j)] = split.rest[(i, j)]);
+            }
+            left.append(&split.block)?;
+            let z = scaled.times(Trans::Yes, &split.block)?;
+            let split = right.split(z, norm)?;
+            norm = norm.max(split.norm());
+            (rest, next) = (split.rest, split.block);
+        }
+        let count = right.count();
+        let (mut x, mut y) = (try_zeroed(count * count)?, try_zeroed(count * count)?);
+        let [to_x, to_y] =
+            [&mut x, &mut y].map(|to| MatMut::from_column_major_slice_mut(to, count, count));
+        let square = b.as_ref().submatrix(0, 0, count, count);
+        let values = dense_svd(host, square, Some(to_x), Some(to_y))?;
+        norm = values[0];
+        let ordered = (Which::Largest, &values[..]);
+        let residual = tails(&rest, &x, count);
+        let next_step = course.step::<T>(wanted, ordered, residual, norm, m.max(n));
+        let kept = match next_step {
+            Step::Restart(kept) => kept,
+            Step::End | Step::Renew => wanted.count,
+        };
+        let places: Vec<usize> = (0..kept).collect();
+        let (x, y) = (columns(&x, count, &places), columns(&y, count, &places));
+        if next_step == Step::End {
+            return Ok(Triplets {
+                left: left.times(x.as_ref())?,
+                right: right.times(y.as_ref())?,
+                slack: 2.0,
+                restarts: course.restarts,
+            });
+        }
+        left.rotate(x.as_ref())?;
+        right.rotate(y.as_ref())?;
+        b = Mat::zeros(room, room);
+        (0..kept).for_each(|i| b[(i, i)] = values[i]);
+        if next_step == Step::Renew {
+            next = right.fresh(block)?;
+        }
+    }
+}
+
+/// Computes values and residuals by products, and undoes the scaling.
+fn checked<T: Scalar, D: Elementwise<T>, A: Linear<T, D>>(
+    dev: &D,
+    scaled: &Scaled<'_, D, A>,
+    triplets: Triplets<D::Mat<'static>>,
+    wanted: &Wanted,
+) -> Result<Found> {
+    let Triplets {
+        left: u,
+        right: v,
+        slack,
+        restarts,
+    } = triplets;
+    let (m, n) = scaled.shape::<T>();
+    let (mut there, mut back) = (scaled.times(Trans::No, &v)?, scaled.times(Trans::Yes, &u)?);
+    // Restarts have rounded the values again and again.
+    let mut values = quotients(dev, &u, &there)?;
+    values.iter_mut().for_each(|d| *d = d.max(0.0));
+    let order = Which::Largest.order(&values);
+    let norm = values[order[0]];
+    let there = residuals(dev, &u, &values, &mut there)?;
+    let back = residuals(dev, &v, &values, &mut back)?;
+    // NaN stays.
+    let larger = |(x, y): (f64, f64)| if x > y || x.is_nan() { x } else { y };
+    let both: Vec<f64> = there.into_iter().zip(back).map(larger).collect();
+    let within = |(r, d): (&f64, &f64)| *r <= slack * wanted.limit::<T>(*d, norm, m.max(n));
+    let converged: Vec<bool> = both.iter().zip(&values).map(within).collect();
+    let (left, right) = (fetch(dev, &u)?, fetch(dev, &v)?);
+    let (mut left, mut right) = (gathered(&left, m, &order), gathered(&right, n, &order));
+    let k = order.len();
+    signs::turn(
+        MatMut::from_column_major_slice_mut(&mut right, n, k),
+        Some(MatMut::from_column_major_slice_mut(&mut left, m, k)),
+    )?;
+    descale(&mut values, -scaled.exponent());
+    Ok(Found {
+        values: order.iter().map(|&i| values[i]).collect(),
+        right,
+        left,
+        residuals: relative(&both, &order, norm),
+        converged: order.iter().map(|&i| converged[i]).collect(),
+        restarts,
+        products: scaled.products(),
+        processor: dev.processor(),
+    })
+}

@@ -54,7 +54,7 @@ fn svd<T: Scalar, D: Elementwise<T>>(
 /// All eigenvalues in decreasing order.
 fn all<T: Scalar>(a: &Host<T>) -> Vec<f64> {
     let wide = a.wide();
-    dense::eigen::symmetric(&CpuDevice::new(2), wide.as_ref(), None).unwrap()
+    dense::eigen::symmetric::<_, f64, _>(&CpuDevice::new(2), wide.as_ref(), None).unwrap()
 }
 
 fn largest_of(values: &[f64]) -> f64 {
@@ -144,7 +144,7 @@ fn singular_values_of_every_kind<T: Scalar, D: Elementwise<T>>(dev: &D) {
     ] {
         for (name, a) in rectangular::<T>(m, n) {
             let wide = a.wide();
-            let every = dense::svd::svd(&CpuDevice::new(2), wide.as_ref(), None, None).unwrap();
+            let every = dense::svd::svd::<_, f64, _>(&CpuDevice::new(2), wide.as_ref(), None, None).unwrap();
             for k in [1, 3, 8, m.min(n)] {
                 let k = k.min(m.min(n));
                 let name = format!("{name}, {m} x {n}, {k}");

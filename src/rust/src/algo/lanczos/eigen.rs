@@ -12,7 +12,7 @@
 use faer::{Mat, MatMut, MatRef};
 
 use crate::algo::dense::eigen::symmetric as dense_symmetric;
-use crate::algo::dense::scaling::descale;
+use crate::algo::dense::scaling::descaled;
 use crate::algo::dense::signs;
 use crate::algo::lanczos::basis::{bring, fetch, Basis};
 use crate::algo::lanczos::operator::{Linear, Scaled};
@@ -192,7 +192,7 @@ fn checked<T: Scalar, D: Elementwise<T>, A: Linear<T, D>>(
     } = pairs;
     let mut product = scaled.times(Trans::No, &vectors)?;
     // Restarts have rounded the values again and again.
-    let mut values = quotients(dev, &vectors, &product)?;
+    let values = quotients(dev, &vectors, &product)?;
     let order = Which::Largest.order(&values);
     let residuals = residuals(dev, &vectors, &values, &mut product)?;
     let within = |&i: &usize| residuals[i] <= slack * wanted.limit::<T>(values[i], norm, n);
@@ -200,7 +200,7 @@ fn checked<T: Scalar, D: Elementwise<T>, A: Linear<T, D>>(
     let mut right = gathered(&fetch(dev, &vectors)?, n, &order);
     let to = MatMut::from_column_major_slice_mut(&mut right, n, order.len());
     signs::turn(to, None)?;
-    descale(&mut values, -scaled.exponent());
+    let values: Vec<f64> = descaled(&values, -scaled.exponent())?;
     Ok(Found {
         values: order.iter().map(|&i| values[i]).collect(),
         right,

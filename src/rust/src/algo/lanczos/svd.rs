@@ -12,7 +12,7 @@
 
 use faer::{Mat, MatMut, MatRef};
 
-use crate::algo::dense::scaling::descale;
+use crate::algo::dense::scaling::descaled;
 use crate::algo::dense::signs;
 use crate::algo::dense::svd::svd as dense_svd;
 use crate::algo::lanczos::basis::{bring, fetch, Basis};
@@ -192,7 +192,7 @@ fn checked<T: Scalar, D: Elementwise<T>, A: Linear<T, D>>(
         MatMut::from_column_major_slice_mut(&mut right, n, k),
         Some(MatMut::from_column_major_slice_mut(&mut left, m, k)),
     )?;
-    descale(&mut values, -scaled.exponent());
+    let values: Vec<f64> = descaled(&values, -scaled.exponent())?;
     Ok(Found {
         values: order.iter().map(|&i| values[i]).collect(),
         right,

@@ -27,8 +27,8 @@ WHEEL_SHA256 = "5d6a0d32fdc7ea39917c20065614ae93add6f577d840233237ff08e9a38f58f0
 
 # The architectures with machine code, one packed file for each line. A GPU runs code for its major
 # number and a minor number that is not greater. Code for 9.0 and 10.0 comes from the same PTX and
-# is so alike that one file for both is a quarter smaller.
-GROUPS = [[75], [80], [90, 100], [120]]
+# is so alike that one file for both is a quarter smaller. For 7.5 and 8.0 it is a twelfth.
+GROUPS = [[75, 80], [90, 100], [120]]
 # The driver compiles PTX for these; that they assemble is checked.
 OTHERS = [60, 61, 70, 86, 87, 89, 103, 121]
 
@@ -134,9 +134,12 @@ def images(modules: dict, pool) -> tuple:
             codes = [(arch, done[name, arch][0]) for arch in group if (name, arch) in done]
             if codes:
                 head = [f"sm_{arch} {len(code)}" for arch, code in codes]
-                head += parameters(newest(variants, group[0]))
+                # Each line once, in order.
+                head += dict.fromkeys(
+                    line for arch, _ in codes for line in parameters(newest(variants, arch))
+                )
                 text = "\n".join(head) + "\n\n"
-                files[f"{name}.sm_{group[0]}.cubin.lzma"] = text.encode() + b"".join(
+                files[f"{name}.sm_{codes[0][0]}.cubin.lzma"] = text.encode() + b"".join(
                     code for _, code in codes
                 )
     return files, {key: used for key, (_, used) in done.items()}

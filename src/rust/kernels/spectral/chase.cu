@@ -13,17 +13,14 @@
 // that sweeps run two steps behind one another. All blocks must be resident.
 //
 // The reflector I - tau v v' of step k of sweep s, v with a leading one, goes to the step's rows of
-// column s of `vs`, and its tau to taus[s + k n]. The largest entry of A should be about one:
-// squares below UNDERFLOW count as zero.
+// column s of `vs`, and its tau to taus[s + k n]. The largest entry of A should be about one.
 #include "block_memory.cuh"
+#include "reflection.cuh"
 #include "tile_sync.cuh"
 
 namespace {
 
 constexpr int FINISHED = 0x40000000;
-
-template <typename T>
-constexpr T UNDERFLOW = sizeof(T) == 8 ? T(1e-280) : T(1e-32);
 
 template <typename T, int B>
 struct Chase {
@@ -66,20 +63,14 @@ struct Chase {
     // zero beyond `rows`. Returns tau; x becomes beta in the first row and zero below.
     __device__ __forceinline__ T reflector(T& x, int rows, T* v) {
         if (t == 0) m.scratch[0][WARPS] = x;
-        const T below = over_block(i > 0 ? x * x : T(0), 0), alpha = m.scratch[0][WARPS];
-        const T all = alpha * alpha + below;
-        T tau = T(0), inverse = T(0), beta = alpha;
-        if (below > T(0) && all > UNDERFLOW<T>) {
-            beta = -with_sign(root(all), alpha);
-            tau = (beta - alpha) / beta;
-            inverse = T(1) / (alpha - beta);
-        }
+        const T below = over_block(i > 0 ? x * x : T(0), 0);
+        const Reflection<T> h(m.scratch[0][WARPS], below);
         if (p == 0) {
-            v[i] = i == 0 ? T(1) : i < rows ? x * inverse : T(0);
-            x = i == 0 ? beta : T(0);
+            v[i] = i == 0 ? T(1) : i < rows ? x * h.inverse : T(0);
+            x = i == 0 ? h.beta : T(0);
         }
         __syncthreads();
-        return tau;
+        return h.tau;
     }
 
     // Adds x[e] over the rows of a warp. The sums of columns p + 4e go to m.partial.

@@ -40,6 +40,7 @@ pub(crate) enum Family {
     Chase,
     ChaseBack,
     ChaseBackTiles,
+    OneStage,
     Norms,
     Precision,
     Elementwise,
@@ -56,7 +57,7 @@ pub(crate) enum Family {
 }
 
 impl Family {
-    pub(crate) const ALL: [Family; 38] = [
+    pub(crate) const ALL: [Family; 39] = [
         Family::Gemm,
         Family::Product,
         Family::ProductThin,
@@ -82,6 +83,7 @@ impl Family {
         Family::Chase,
         Family::ChaseBack,
         Family::ChaseBackTiles,
+        Family::OneStage,
         Family::Norms,
         Family::Precision,
         Family::Elementwise,
@@ -156,6 +158,7 @@ impl Family {
             Family::Chase => "chase",
             Family::ChaseBack => "chase_back",
             Family::ChaseBackTiles => "chase_back_tiles",
+            Family::OneStage => "one_stage",
             Family::Norms => "norms",
             Family::Precision => "precision",
             Family::Elementwise => "elementwise",
@@ -191,18 +194,19 @@ impl Family {
     /// The packed machine code for a device of that compute capability, and the architecture it is
     /// for; none if the library has no machine code for such a device.
     pub(crate) fn machine_code(self, (major, minor): (i32, i32)) -> Option<(&'static [u8], i32)> {
-        // The file that has an architecture's code, and the architecture.
-        let (file, arch) = match (major, minor) {
-            (7, 5..) => (75, 75),
-            (8, _) => (80, 80),
-            (9, _) => (90, 90),
-            (10, _) => (90, 100),
-            (12, _) => (120, 120),
+        // The architecture, and the oldest in a file with its code. A family that needs 8.0 has no
+        // code for 7.5.
+        let (files, arch): (&[i32], i32) = match (major, minor) {
+            (7, 5..) => (&[75], 75),
+            (8, _) => (&[75, 80], 80),
+            (9, _) => (&[90], 90),
+            (10, _) => (&[90], 100),
+            (12, _) => (&[120], 120),
             _ => return None,
         };
         let found = images::CUBINS
             .iter()
-            .find(|i| i.0 == self.stem() && i.1 == file)?;
+            .find(|i| i.0 == self.stem() && files.contains(&i.1))?;
         Some((found.2, arch))
     }
 }

@@ -5,7 +5,7 @@
 
 mod apply;
 pub(super) mod batch;
-mod cholesky_qr;
+pub(super) mod cholesky_qr;
 pub(super) mod factor;
 pub(super) mod householder;
 pub(super) mod pipeline;

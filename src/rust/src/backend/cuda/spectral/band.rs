@@ -5,17 +5,20 @@
 //! slow, so changes of the rest wait until they have [`DETACHED`] columns. Until then the next
 //! panel alone gets them, and `A V` is corrected by the changes that wait.
 
+use std::mem::size_of;
+
 use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::gemm::gemm_syrk::{mirror, multiply};
 use crate::backend::cuda::gemm::update::{Update, UpdatedPart};
 use crate::backend::cuda::matrix::views::{copy, View};
+use crate::backend::cuda::qr::cholesky_qr::Panels;
 use crate::backend::cuda::qr::factor::factor;
 use crate::backend::cuda::qr::householder::apply;
-use crate::backend::cuda::qr::reflectors::BlockReflector;
+use crate::backend::cuda::qr::reflectors::{BlockReflector, Reflector};
 use crate::base::error::Result;
 use crate::base::matrix::Trans;
-use crate::base::scalar::Scalar;
+use crate::base::scalar::{try_zeroed, Scalar};
 
 /// Columns of V that wait.
 const DETACHED: usize = 256;
@@ -40,20 +43,203 @@ impl Workspace {
     }
 }
 
-/// The changes that wait: the matrix is `A - left right'`.
-struct Waiting {
+/// A running reduction. The matrix is `A - left right'`: these changes wait.
+struct Reduction<T> {
+    ctx: &'static Context,
+    a: View<T>,
+    b: usize,
     left: Workspace,
     right: Workspace,
-    cols: usize,
+    waiting: usize,
+    /// V and T of a panel, `A V T`, and what is small.
+    block: BlockReflector,
+    product: Workspace,
+    cross: Workspace,
+    small: [Workspace; 2],
+    panels: Panels,
+    taus: Buffer,
 }
 
-impl Waiting {
-    fn left<T: Scalar>(&self, row: usize, rows: usize) -> View<T> {
-        self.left.view(self.cols).sub(row, 0, rows, self.cols)
+impl<T: Scalar> Reduction<T> {
+    fn new(ctx: &'static Context, a: View<T>, b: usize) -> Result<Self> {
+        let (n, most) = (a.rows, 2 * DETACHED.max(b));
+        let new = |rows, cols| Workspace::new::<T>(ctx, rows, cols);
+        Ok(Reduction {
+            ctx,
+            a,
+            b,
+            left: new(n, most)?,
+            right: new(n, most)?,
+            waiting: 0,
+            block: BlockReflector::new::<T>(ctx, b, n, b)?,
+            product: new(n, b)?,
+            cross: new(most, b)?,
+            small: [new(b, b)?, new(b, b)?],
+            panels: Panels::new::<T>(ctx)?,
+            taus: Buffer::zeroed::<T>(ctx, n)?,
+        })
     }
 
-    fn right<T: Scalar>(&self, row: usize, rows: usize) -> View<T> {
-        self.right.view(self.cols).sub(row, 0, rows, self.cols)
+    /// Rows `row..` of the changes that wait, on either side.
+    fn waiting(&self, row: usize, rows: usize) -> (View<T>, View<T>) {
+        let of = |side: &Workspace| side.view(self.waiting).sub(row, 0, rows, self.waiting);
+        (of(&self.left), of(&self.right))
+    }
+
+    /// An update that a refused panel cancels.
+    fn unless_refused(&self, update: Update<T>) -> Update<T> {
+        Update {
+            stop: self.panels.stop(),
+            ..update
+        }
+    }
+
+    /// The panel of the columns from `first` on, without the rows of the band.
+    fn panel(&self, first: usize) -> View<T> {
+        let below = first + self.b;
+        self.a.sub(below, first, self.a.rows - below, self.b)
+    }
+
+    /// Gives the columns from `first` on, a panel, what waits.
+    fn bring_up(&self, first: usize) -> Result<()> {
+        if self.waiting == 0 {
+            return Ok(());
+        }
+        let rows = self.a.rows - first;
+        let columns = self.a.sub(first, first, rows, self.b);
+        let (left, right) = self.waiting(first, rows);
+        let right = right.sub(0, 0, self.b, self.waiting);
+        let subtract = self.unless_refused(Update::subtract());
+        multiply(self.ctx, subtract, left, right.t(), columns)
+    }
+
+    /// Where the factors of a panel's reflectors belong.
+    fn taus_of(&self, first: usize) -> u64 {
+        self.taus.ptr + (first * size_of::<T>()) as u64
+    }
+
+    /// Factors a panel by products, unless it is refused.
+    fn by_products(&self, first: usize) -> Result<Reflector<T>> {
+        let panel = self.panel(first);
+        let to = self.block.room(0, panel.rows, self.b);
+        self.panels
+            .factor(first, panel, self.taus_of(first), to, true)?;
+        Ok(to)
+    }
+
+    /// Factors any panel.
+    fn by_columns(&self, first: usize) -> Result<Reflector<T>> {
+        let panel = self.panel(first);
+        let made = Buffer::from_slice(self.ctx, &factor(self.ctx, panel)?)?;
+        let (k, tau) = (panel.rows.min(self.b), self.taus_of(first));
+        let column = |ptr| View::<T>::new(ptr, k, 1, k);
+        copy(self.ctx, column(made.ptr), column(tau))?;
+        self.block.load(0, panel.sub(0, 0, panel.rows, k), tau)
+    }
+
+    /// Adds what the reflectors `h` of the panel from column `first` on change to what waits.
+    fn join(&mut self, first: usize, h: Reflector<T>) -> Result<()> {
+        let ctx = self.ctx;
+        let (below, rows, k) = (first + self.b, h.v.rows, h.v.cols);
+        let rest = self.a.sub(below, below, rows, rows);
+        let assign = self.unless_refused(Update::assign());
+        let subtract = self.unless_refused(Update::subtract());
+        // A V T, where A has the changes that wait.
+        let y = self.product.view::<T>(k).sub(0, 0, rows, k);
+        multiply(ctx, assign, rest, h.v, y)?;
+        if self.waiting > 0 {
+            let (left, right) = self.waiting(below, rows);
+            let g = View::new(self.cross.numbers.ptr, self.waiting, k, self.cross.rows);
+            multiply(ctx, assign, right.t(), h.v, g)?;
+            multiply(ctx, subtract, left, g, y)?;
+        }
+        let place = |of: &Workspace, col: usize| of.view(col + k).sub(below, col, rows, k);
+        let at = self.waiting;
+        let w = place(&self.right, at);
+        multiply(ctx, assign, y, h.t, w)?;
+        let [c, d] = [0, 1].map(|i| View::new(self.small[i].numbers.ptr, k, k, self.b));
+        multiply(ctx, assign, h.v.t(), w, c)?;
+        multiply(ctx, assign, h.t.t(), c, d)?;
+        let half = Update {
+            alpha: T::from_f64(-0.5),
+            ..subtract
+        };
+        multiply(ctx, half, h.v, d, w)?;
+        copy(ctx, h.v, place(&self.left, at))?;
+        copy(ctx, w, place(&self.left, at + k))?;
+        copy(ctx, h.v, place(&self.right, at + k))?;
+        self.waiting += 2 * k;
+        Ok(())
+    }
+
+    /// Queues the panels from `first` on until enough changes wait or too few rows are left.
+    /// Returns where it stopped.
+    fn queue(&mut self, mut first: usize) -> Result<usize> {
+        let most = 2 * DETACHED.max(self.b);
+        while self.has_rows(first) && self.waiting + 2 * self.b <= most {
+            self.bring_up(first)?;
+            let h = self.by_products(first)?;
+            self.join(first, h)?;
+            first += self.b;
+        }
+        Ok(first)
+    }
+
+    /// Whether a panel begins at column `first`.
+    fn is_reduced_from(&self, first: usize) -> bool {
+        first + self.b + 1 < self.a.rows
+    }
+
+    /// Whether it also has enough rows for products.
+    fn has_rows(&self, first: usize) -> bool {
+        self.is_reduced_from(first) && first + 2 * self.b <= self.a.rows
+    }
+
+    /// Changes the matrix from row and column `first` on by what waits.
+    fn change(&mut self, first: usize) -> Result<()> {
+        let rows = self.a.rows.saturating_sub(first);
+        if rows > 0 && self.waiting > 0 {
+            let rest = self.a.sub(first, first, rows, rows);
+            let lower = Update {
+                triangle: UpdatedPart::Lower,
+                ..Update::subtract()
+            };
+            let (left, right) = self.waiting(first, rows);
+            multiply(self.ctx, lower, left, right.t(), rest)?;
+            if self.is_reduced_from(first) {
+                mirror(self.ctx, rest)?;
+            }
+        }
+        self.waiting = 0;
+        Ok(())
+    }
+
+    fn run(&mut self) -> Result<()> {
+        let mut first = 0;
+        while self.is_reduced_from(first) {
+            let mut end = self.queue(first)?;
+            // All panels before a refused one are done, and it has what waited for it.
+            while let Some(refused) = self.panels.refused()? {
+                self.waiting = 2 * (refused - first);
+                let next = self.reduce_any(refused)?;
+                end = self.queue(next)?;
+            }
+            if end == first {
+                end = self.reduce_any(first)?;
+            }
+            self.change(end)?;
+            self.ctx.fence()?;
+            first = end;
+        }
+        Ok(())
+    }
+
+    /// Reduces the panel from column `first` on, which has what waits. Returns where the next one
+    /// begins.
+    fn reduce_any(&mut self, first: usize) -> Result<usize> {
+        let h = self.by_columns(first)?;
+        self.join(first, h)?;
+        Ok(first + self.b)
     }
 }
 
@@ -62,80 +248,15 @@ impl Waiting {
 /// The lower part of the band is then B. Below it are the reflectors of Q1, whose factors are
 /// returned: column j of them begins in row `b + j`. The rest of `a` has no meaning.
 pub(crate) fn reduce<T: Scalar>(ctx: &'static Context, a: View<T>, b: usize) -> Result<Vec<T>> {
-    let n = a.rows;
-    let mut taus = Vec::new();
-    if n <= b + 1 {
-        return Ok(taus);
+    let count = a.rows.saturating_sub(b);
+    if count < 2 {
+        return Ok(Vec::new());
     }
-    let most = 2 * DETACHED.max(b);
-    let mut waiting = Waiting {
-        left: Workspace::new::<T>(ctx, n, most)?,
-        right: Workspace::new::<T>(ctx, n, most)?,
-        cols: 0,
-    };
-    let block = BlockReflector::new::<T>(ctx, b, n, b)?;
-    let (product, cross) = (
-        Workspace::new::<T>(ctx, n, b)?,
-        Workspace::new::<T>(ctx, most, b)?,
-    );
-    let small = [
-        Workspace::new::<T>(ctx, b, b)?,
-        Workspace::new::<T>(ctx, b, b)?,
-    ];
-    let (assign, subtract) = (Update::assign(), Update::subtract());
-    let half = Update {
-        alpha: T::from_f64(-0.5),
-        ..subtract
-    };
-    for first in (0..).step_by(b).take_while(|first| first + b + 1 < n) {
-        let below = first + b;
-        let rows = n - below;
-        let rest = a.sub(below, below, rows, rows);
-        if waiting.cols > 0 {
-            let columns = a.sub(first, first, n - first, b);
-            let (left, right) = (waiting.left(first, n - first), waiting.right(first, b));
-            multiply(ctx, subtract, left, right.t(), columns)?;
-        }
-        let panel = a.sub(below, first, rows, b);
-        let tau = factor(ctx, panel)?;
-        let (made, k) = (Buffer::from_slice(ctx, &tau)?, tau.len());
-        let h = block.load(0, panel.sub(0, 0, rows, k), made.ptr)?;
-        // A V T, where A has the changes that wait.
-        let y = product.view::<T>(k).sub(0, 0, rows, k);
-        multiply(ctx, assign, rest, h.v, y)?;
-        if waiting.cols > 0 {
-            let g = View::new(cross.numbers.ptr, waiting.cols, k, most);
-            multiply(ctx, assign, waiting.right(below, rows).t(), h.v, g)?;
-            multiply(ctx, subtract, waiting.left(below, rows), g, y)?;
-        }
-        let at = waiting.cols;
-        waiting.cols += 2 * k;
-        let place = |of: &Workspace, col: usize| of.view(most).sub(below, col, rows, k);
-        let w = place(&waiting.right, at);
-        multiply(ctx, assign, y, h.t, w)?;
-        let [c, d] = [0, 1].map(|i| View::new(small[i].numbers.ptr, k, k, b));
-        multiply(ctx, assign, h.v.t(), w, c)?;
-        multiply(ctx, assign, h.t.t(), c, d)?;
-        multiply(ctx, half, h.v, d, w)?;
-        copy(ctx, h.v, place(&waiting.left, at))?;
-        copy(ctx, w, place(&waiting.left, at + k))?;
-        copy(ctx, h.v, place(&waiting.right, at + k))?;
-        taus.extend(tau);
-        let last = below + b + 1 >= n;
-        if waiting.cols + 2 * b > most || last {
-            let lower = Update {
-                triangle: UpdatedPart::Lower,
-                ..subtract
-            };
-            let (left, right) = (waiting.left(below, rows), waiting.right(below, rows));
-            multiply(ctx, lower, left, right.t(), rest)?;
-            if !last {
-                mirror(ctx, rest)?;
-            }
-            waiting.cols = 0;
-        }
-        ctx.fence()?;
-    }
+    let mut reduction = Reduction::new(ctx, a, b)?;
+    // After an error no work may be left in the stream, because its memory is freed.
+    ctx.or_drain(reduction.run())?;
+    let mut taus = try_zeroed(count)?;
+    reduction.taus.to_slice(&mut taus)?;
     Ok(taus)
 }
 

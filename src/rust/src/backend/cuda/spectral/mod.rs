@@ -1,9 +1,9 @@
-//! Eigenvalues and eigenvectors of symmetric matrices in two stages: `A = Q1 B Q1'` with a band
-//! matrix B, and `B = Q2 T Q2'` with a tridiagonal T.
+//! Eigenvalues and eigenvectors of symmetric matrices: small ones become tridiagonal in one stage,
+//! `A = Q T Q'`, larger ones in two, `A = Q1 B Q1'` with a band matrix B and `B = Q2 T Q2'`.
 //!
 //! It imports `elementwise`, `qr`, `gemm`, `matrix` and `driver`. Start with [`symmetric`].
-//! [`band`] is the first stage, [`chase`] the second, whose Q2 [`back`] applies. [`tridiagonal`]
-//! finds the eigenvectors of T: `divide` joins the halves of one level; `split`, `deflate` and
+//! [`band`] is the first stage, [`chase`] the second, whose Q2 [`back`] applies; [`one_stage`] is
+//! instead of both. [`tridiagonal`] finds the eigenvectors of T: `divide` joins the halves of one level; `split`, `deflate` and
 //! `tables` are its arithmetic on the host. `probe` checks what comes out.
 
 mod back;
@@ -13,6 +13,7 @@ mod cases;
 mod chase;
 mod deflate;
 mod divide;
+mod one_stage;
 mod probe;
 mod split;
 pub(super) mod symmetric;

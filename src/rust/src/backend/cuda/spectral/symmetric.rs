@@ -7,6 +7,7 @@ use std::mem::size_of;
 
 use super::band;
 use super::chase::{chase, Bandwidth, NARROW, WIDE};
+use super::one_stage::OneStage;
 use super::probe::Probe;
 use super::tridiagonal;
 use crate::backend::cuda::driver::context::Context;
@@ -53,29 +54,55 @@ pub(crate) fn decompose<T: Scalar>(
     mut ended: impl FnMut(&'static str) -> Result<()>,
 ) -> Result<()> {
     let n = w.len();
-    let by = bandwidth::<T>(ctx, n)?;
+    // For the error of a GPU that can do neither.
+    bandwidth::<T>(ctx, n)?;
     let whole = Matrix::new(ctx, n, n)?;
     copy(ctx, a, whole.view())?;
     mirror(ctx, whole.view())?;
     let probe = Probe::new(ctx, whole.view())?;
-    let taus = band::reduce(ctx, whole.view(), by.columns)?;
-    ended("dense to band")?;
-    let chased = chase(ctx, whole.view(), by)?;
-    ended("band to tridiagonal")?;
-    let below = &chased.below[..n - 1];
-    let values = match z {
-        None => tridiagonal::values(ctx, &chased.diagonal, below)?,
-        Some(z) => {
-            let values = tridiagonal::vectors(ctx, &chased.diagonal, below, z)?;
-            ended("tridiagonal")?;
-            chased.back(ctx, z)?;
-            ended("back to the band")?;
-            band::back(ctx, whole.view(), by.columns, &taus, z)?;
-            values
+    let whole = whole.view();
+    let values = match OneStage::of::<T>(ctx, n) {
+        Some(plan) => {
+            let reduced = plan.reduce(ctx, whole)?;
+            ended("dense to tridiagonal")?;
+            match z {
+                None => tridiagonal::values(ctx, &reduced.diagonal, &reduced.below)?,
+                Some(z) => {
+                    let values = tridiagonal::vectors(ctx, &reduced.diagonal, &reduced.below, z)?;
+                    ended("tridiagonal")?;
+                    reduced.back(ctx, whole, z)?;
+                    values
+                }
+            }
         }
+        None => in_two_stages(ctx, whole, z, &mut ended)?,
     };
     ended("the rest")?;
     probe.check(ctx, &values, z)?;
     w.copy_from_slice(&values);
     Ok(())
+}
+
+/// Eigenvalues of `a`, both triangles of which are given, and eigenvectors in the columns of `z`.
+fn in_two_stages<T: Scalar>(
+    ctx: &'static Context,
+    a: View<T>,
+    z: Option<View<T>>,
+    ended: &mut impl FnMut(&'static str) -> Result<()>,
+) -> Result<Vec<T>> {
+    let by = bandwidth::<T>(ctx, a.rows)?;
+    let taus = band::reduce(ctx, a, by.columns)?;
+    ended("dense to band")?;
+    let chased = chase(ctx, a, by)?;
+    ended("band to tridiagonal")?;
+    let below = &chased.below[..a.rows - 1];
+    let Some(z) = z else {
+        return tridiagonal::values(ctx, &chased.diagonal, below);
+    };
+    let values = tridiagonal::vectors(ctx, &chased.diagonal, below, z)?;
+    ended("tridiagonal")?;
+    chased.back(ctx, z)?;
+    ended("back to the band")?;
+    band::back(ctx, a, by.columns, &taus, z)?;
+    Ok(values)
 }

@@ -1,12 +1,13 @@
-//! `A = Q T Q'` with Q of both stages, for matrices of every kind and sizes around those of the
+//! `A = Q T Q'` in one stage and in two, for matrices of every kind and sizes around those of the
 //! band.
 
 use faer::Mat;
 
 use super::band;
 use super::chase::{chase, Bandwidth, NARROW, WIDE};
+use super::one_stage::OneStage;
 use crate::backend::cuda::driver::context::Context;
-use crate::backend::cuda::matrix::views::Matrix;
+use crate::backend::cuda::matrix::views::{Matrix, View};
 use crate::base::matrix::Part;
 use crate::base::scalar::Scalar;
 
@@ -34,25 +35,51 @@ fn symmetric(n: usize, kind: &str) -> Mat<f64> {
     })
 }
 
+/// A reduction to tridiagonal form.
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    One(OneStage),
+    Two(Bandwidth),
+}
+
+/// Diagonal of T, what is below it, and Q in `z`.
+fn reduced<T: Scalar>(
+    ctx: &'static Context,
+    a: View<T>,
+    way: Way,
+    z: View<T>,
+) -> (Vec<T>, Vec<T>) {
+    match way {
+        Way::One(plan) => {
+            let reduced = plan.reduce(ctx, a).unwrap();
+            reduced.back(ctx, a, z).unwrap();
+            (reduced.diagonal, reduced.below)
+        }
+        Way::Two(by) => {
+            let taus = band::reduce(ctx, a, by.columns).unwrap();
+            let chased = chase(ctx, a, by).unwrap();
+            chased.back(ctx, z).unwrap();
+            band::back(ctx, a, by.columns, &taus, z).unwrap();
+            (chased.diagonal, chased.below)
+        }
+    }
+}
+
 /// `||A - Q T Q'||` and `||Q'Q - I||` in units of eps, over that of A and the order's root.
-fn errors<T: Scalar>(ctx: &'static Context, a: &Mat<f64>, by: Bandwidth) -> [f64; 2] {
+fn errors<T: Scalar>(ctx: &'static Context, a: &Mat<f64>, way: Way) -> [f64; 2] {
     let n = a.nrows();
     let given = Mat::from_fn(n, n, |i, j| T::from_f64(a[(i, j)]));
     let there = Matrix::from_host(ctx, given.as_ref(), Part::All).unwrap();
-    let b = by.columns;
-    let taus = band::reduce(ctx, there.view(), b).unwrap();
-    let chased = chase(ctx, there.view(), by).unwrap();
     let z = Matrix::<T>::new(ctx, n, n).unwrap();
     z.set_identity(ctx).unwrap();
-    chased.back(ctx, z.view()).unwrap();
-    band::back(ctx, there.view(), b, &taus, z.view()).unwrap();
+    let (diagonal, below) = reduced(ctx, there.view(), way, z.view());
     let mut q = Mat::<T>::zeros(n, n);
     z.read(ctx, q.as_mut()).unwrap();
     let q = Mat::from_fn(n, n, |i, j| q[(i, j)].into());
     let of = |list: &[T], i: usize| -> f64 { list[i].into() };
     let t = Mat::from_fn(n, n, |i, j| match i.abs_diff(j) {
-        0 => of(&chased.diagonal, i),
-        1 => of(&chased.below, i.min(j)),
+        0 => of(&diagonal, i),
+        1 => of(&below, i.min(j)),
         _ => 0.0,
     });
     let exact = Mat::from_fn(n, n, |i, j| given[(i, j)].into());
@@ -79,26 +106,66 @@ fn given<T: Scalar>() {
     let sizes = [
         1, 2, 3, 31, 32, 33, 34, 63, 64, 65, 66, 67, 96, 127, 128, 129, 130, 200, 321, 700, 1100,
     ];
-    for by in [NARROW, WIDE] {
-        // `bandwidth` chooses the narrow band in single precision, and on a GPU with less shared
-        // memory than this.
-        let single = T::SUFFIX == f32::SUFFIX;
-        if by.columns == WIDE.columns && (single || by.shared::<T>() > ctx.properties.shared) {
-            continue;
-        }
-        for n in sizes {
+    // `bandwidth` chooses the narrow band in single precision, and on a GPU with less shared
+    // memory than the wide one needs.
+    let double = T::SUFFIX == f64::SUFFIX;
+    let wide = double && WIDE.shared::<T>() <= ctx.properties.shared;
+    let bands = [Some(NARROW), wide.then_some(WIDE)];
+    for n in sizes {
+        let one = OneStage::of::<T>(ctx, n).map(Way::One);
+        let ways = bands.iter().flatten().map(|by| Way::Two(*by));
+        for way in one.into_iter().chain(ways) {
             for kind in ["random", "graded", "identity", "zero", "ones", "one row"] {
                 if n > 200 && kind != "random" {
                     continue;
                 }
-                let worst = errors::<T>(ctx, &symmetric(n, kind), by);
+                let worst = errors::<T>(ctx, &symmetric(n, kind), way);
                 assert!(
                     worst.iter().all(|x| *x < 20.0),
-                    "{kind} {n} {}: {worst:?}",
-                    by.columns
+                    "{kind} {n} {way:?}: {worst:?}"
                 );
             }
         }
+    }
+}
+
+/// The largest orders for one stage, which keep some columns in place.
+#[test]
+fn columns_in_place_are_reduced() {
+    let Some(ctx) = Context::for_test() else {
+        return;
+    };
+    let fits = |n: &usize| OneStage::of::<f64>(ctx, *n).is_some();
+    let Some(n) = (1..=3072).rev().find(fits) else {
+        return;
+    };
+    let way = Way::One(OneStage::of::<f64>(ctx, n).unwrap());
+    let worst = errors::<f64>(ctx, &symmetric(n, "random"), way);
+    assert!(worst.iter().all(|x| *x < 20.0), "{n} {way:?}: {worst:?}");
+}
+
+/// The same bits every time, and whatever number of blocks has the columns.
+#[test]
+fn one_stage_repeats() {
+    let Some(ctx) = Context::for_test() else {
+        return;
+    };
+    let a = symmetric(500, "random");
+    let reduced = |plan: OneStage| {
+        let there = Matrix::from_host(ctx, a.as_ref(), Part::All).unwrap();
+        let found = plan.reduce::<f64>(ctx, there.view()).unwrap();
+        (found.diagonal, found.below)
+    };
+    let Some(plan) = OneStage::of::<f64>(ctx, 500) else {
+        return;
+    };
+    let first = reduced(plan);
+    for _ in 0..20 {
+        assert!(reduced(plan) == first);
+    }
+    let fewer = OneStage::in_memory(500, 90, ctx.properties.shared);
+    if let Some(fewer) = fewer.filter(|_| ctx.properties.multiprocessors > 90) {
+        assert!(reduced(fewer) == first);
     }
 }
 

@@ -16,8 +16,11 @@ use crate::base::scalar::{try_zeroed, Scalar};
 const LEAVES: Kernel = Kernel::new(Family::Tridiagonal, "leaves_diagonalize_block");
 const MULTISECT: Kernel = Kernel::new(Family::Tridiagonal, "values_multisect_lanes");
 
-/// The order of leaves, at most: a row for each of a block's threads.
-const LEAF: usize = 64;
+/// The order of leaves, at most. The time of a leaf grows faster than the square of its order, so
+/// that one more level of merges takes less than leaves of order 64.
+const LEAF: usize = 48;
+/// Threads of a leaf's block, each with a row.
+const ROWS: usize = 64;
 /// With fewer threads than this a GPU is not filled, and several look for one value.
 const MANY_THREADS: usize = 1 << 16;
 
@@ -95,7 +98,7 @@ pub(crate) fn vectors<T: Scalar>(
     vectors_by(ctx, LEAF, d, e, q)
 }
 
-/// With leaves of order at most `leaf`, no more than [`LEAF`].
+/// With leaves of order at most `leaf`, no more than [`ROWS`].
 fn vectors_by<T: Scalar>(
     ctx: &'static Context,
     leaf: usize,
@@ -112,7 +115,7 @@ fn vectors_by<T: Scalar>(
     if n == 0 {
         return Ok(Vec::new());
     }
-    let (bounds, levels) = leaves(n, leaf.clamp(1, LEAF));
+    let (bounds, levels) = leaves(n, leaf.clamp(1, ROWS));
     let torn = tear::<T>(&scaled, &bounds);
     let there = Buffer::from_slice(ctx, &bounds)?;
     let mut values = diagonalize(ctx, &torn, &scaled.e, &bounds, &there, q)?;
@@ -163,7 +166,7 @@ fn diagonalize<T: Scalar>(
     ctx.launch_shared::<T>(
         LEAVES,
         (count, 1),
-        LEAF as u32,
+        ROWS as u32,
         (order * order + 4 * order) * size_of::<T>() + 8,
         &args![
             order as i32,

@@ -18,7 +18,7 @@ fn eigenpairs_are_accurate_in<T: Scalar>() {
         (LEAF, 31),
         (32, 32),
         (32, 33),
-        (LEAF, 64),
+        (ROWS, 64),
         (8, 129),
         (LEAF, 129),
         (LEAF, 500),

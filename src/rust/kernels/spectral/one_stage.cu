@@ -11,7 +11,7 @@
 // for each number of each step, which is EMPTY until the number is there: no other signal is
 // needed. All blocks must be resident. A block ends with its last column.
 //
-// A thread has R rows, THREADS apart: at most 4 if all columns are in shared memory, else 10. No sum
+// A thread has R rows, THREADS apart: 4 if all columns are in shared memory, else 10. No sum
 // depends on G.
 //
 // v goes to column j of A, without its leading one in row j + 1. The largest entry of A should be

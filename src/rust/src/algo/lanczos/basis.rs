@@ -10,6 +10,8 @@ use crate::device::elementwise::Elementwise;
 /// A column whose part outside the basis is below this share of the norm is rounding, in units of
 /// the precision.
 const ROUNDING: f64 = 20.0;
+/// How often columns are replaced, at most: random ones keep their length.
+const TRIES: usize = 4;
 
 /// Orthonormal columns. Those beyond `count` are zero, so that products need no part of a matrix.
 pub(super) struct Basis<'d, T: Scalar, D: Elementwise<T>> {
@@ -193,25 +195,34 @@ impl<'d, T: Scalar, D: Elementwise<T>> Basis<'d, T, D> {
     /// basis; the corresponding row of `rest` is zero. The basis must leave room for them: it has
     /// at most half as many columns as rows.
     pub fn split(&mut self, mut w: D::Mat<'static>, norm: f64) -> Result<Split<D::Mat<'static>>> {
-        let first = self.project(&mut w)?;
+        let mut coefficients = self.project(&mut w)?;
         let (mut q, mut r) = self.factor(w)?;
         let cols = r.ncols();
         if !(0..cols).all(|j| (0..=j).all(|i| r[(i, j)].is_finite())) {
             return Err(Error::NonFiniteIn { argument: "x" });
         }
-        let range = range(&r, ROUNDING * T::EPS * norm);
-        if range.len() < cols {
-            q = self.replaced(&q, &range)?;
-            let entry = |i: usize, j: usize| range.get(i).map_or(0.0, |g| inner(g, &r, j));
-            r = Mat::from_fn(cols, cols, entry);
+        let mut outside = range(&r, ROUNDING * T::EPS * norm);
+        for _ in 0..TRIES {
+            if outside.len() < cols {
+                q = self.replaced(&q, &outside)?;
+                let entry = |i: usize, j: usize| outside.get(i).map_or(0.0, |g| inner(g, &r, j));
+                r = Mat::from_fn(cols, cols, entry);
+            }
+            let again = self.project(&mut q)?;
+            let factor;
+            (q, factor) = self.factor(q)?;
+            coefficients += again * &r;
+            r = &factor * r;
+            // Twice is enough for columns that keep their length. The others were rounding, too.
+            outside = range(&factor, 0.5);
+            if outside.len() == cols {
+                break;
+            }
         }
-        // Twice is enough, as every column is far longer than the rounding of the first time.
-        let second = self.project(&mut q)?;
-        let (block, factor) = self.factor(q)?;
         Ok(Split {
-            coefficients: first + second * &r,
-            rest: factor * r,
-            block,
+            coefficients,
+            rest: r,
+            block: q,
         })
     }
 

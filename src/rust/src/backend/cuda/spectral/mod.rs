@@ -2,9 +2,9 @@
 //! `A = Q T Q'`, larger ones in two, `A = Q1 B Q1'` with a band matrix B and `B = Q2 T Q2'`.
 //!
 //! It imports `elementwise`, `qr`, `gemm`, `matrix` and `driver`. Start with [`symmetric`].
-//! [`band`] is the first stage, [`chase`] the second, whose Q2 [`back`] applies; [`one_stage`] is
-//! instead of both. [`tridiagonal`] finds the eigenvectors of T: `divide` joins the halves of one level; `split`, `deflate` and
-//! `tables` are its arithmetic on the host. `probe` checks what comes out.
+//! [`one_stage`] is for small matrices. [`band`] is the first of two stages, [`chase`] the second,
+//! whose Q2 [`back`] applies. [`tridiagonal`] finds the eigenvectors of T: `divide` joins halves;
+//! `split`, `deflate` and `tables` are its arithmetic on the host. `probe` checks what comes out.
 
 mod back;
 mod band;

@@ -44,7 +44,7 @@ pub(super) struct Reduced<T> {
 }
 
 impl OneStage {
-    /// For a matrix of order n in double precision, if the GPU can hold half of it in shared memory.
+    /// For a matrix of order n in double precision, if shared memory holds half of it.
     pub(super) fn of<T: Scalar>(ctx: &'static Context, n: usize) -> Option<Self> {
         let device = &ctx.properties;
         let double = size_of::<T>() == size_of::<f64>();

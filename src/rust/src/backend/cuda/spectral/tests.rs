@@ -43,12 +43,7 @@ enum Way {
 }
 
 /// Diagonal of T, what is below it, and Q in `z`.
-fn reduced<T: Scalar>(
-    ctx: &'static Context,
-    a: View<T>,
-    way: Way,
-    z: View<T>,
-) -> (Vec<T>, Vec<T>) {
+fn reduced<T: Scalar>(ctx: &'static Context, a: View<T>, way: Way, z: View<T>) -> (Vec<T>, Vec<T>) {
     match way {
         Way::One(plan) => {
             let reduced = plan.reduce(ctx, a).unwrap();

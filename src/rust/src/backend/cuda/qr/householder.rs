@@ -132,7 +132,7 @@ fn apply_in_blocks<T: Scalar>(
     // Wide blocks take fewer launches and passes over C, but V'V is more work. So they are for a C
     // that is wide compared with them.
     let width = match width::<T>(ctx) {
-        LD if k.min(c.cols) >= 8 * LD => PANELS * LD,
+        LD if k.min(c.cols).div_ceil(LD) >= 8 => PANELS * LD,
         panel => panel.min(k),
     };
     let mut starts: Vec<usize> = (0..k).step_by(width).collect();

@@ -4,8 +4,8 @@ use faer::MatRef;
 
 use crate::algo::krylov::blocks::Operator;
 use crate::algo::krylov::host_blocks::{Host, HostBlock};
-use crate::algo::lanczos::basis::fetch;
 use crate::algo::lanczos::operator::Linear;
+use crate::algo::lanczos::transfer::fetch;
 use crate::base::error::Result;
 use crate::base::matrix::{Part, Trans};
 use crate::base::scalar::{narrow, try_zeroed, Scalar};

@@ -240,7 +240,7 @@ impl<'o, D, A> Scaled<'o, D, A> {
             (0..cols).for_each(|j| unit[j * n + first + j] = T::from_f64(1.0));
             let unit = faer::MatRef::from_column_major_slice(&unit, n, cols);
             let x = self.dev.load_temporary(unit, Part::All)?;
-            let y = super::basis::fetch(self.dev, &self.times(Trans::No, &x)?)?;
+            let y = super::transfer::fetch(self.dev, &self.times(Trans::No, &x)?)?;
             all[first * m..(first + cols) * m].copy_from_slice(&y);
         }
         if all.iter().all(|v| v.is_finite()) {

@@ -4,15 +4,17 @@ use faer::{MatMut, MatRef};
 
 use crate::base::error::Result;
 use crate::base::matrix::Part;
-use crate::base::scalar::{try_zeroed, widened, Scalar};
+use crate::base::scalar::{try_zeroed, Scalar};
 use crate::device::elementwise::Elementwise;
 
 /// The numbers of a matrix of the device, by columns.
 pub(super) fn fetch<T: Scalar, D: Elementwise<T>>(dev: &D, x: &D::Mat<'_>) -> Result<Vec<f64>> {
     let (rows, cols) = dev.shape(x);
-    let mut out = try_zeroed::<T>(rows.saturating_mul(cols))?;
-    dev.read(x, MatMut::from_column_major_slice_mut(&mut out, rows, cols))?;
-    widened(&out)
+    let mut out = try_zeroed::<f64>(rows.saturating_mul(cols))?;
+    T::fill_host(&mut out, |to| {
+        dev.read(x, MatMut::from_column_major_slice_mut(to, rows, cols))
+    })?;
+    Ok(out)
 }
 
 /// A small matrix of the host as one of the device, with rows of zeros below it.

@@ -1,10 +1,13 @@
-//! An orthonormal basis in a device's memory, to which blocks of columns are added.
+//! An orthonormal basis in a device's memory, to which orthogonalized blocks of columns are added.
 
 use faer::{Mat, MatMut, MatRef};
 
+use crate::algo::lanczos::small::{inner, largest, range, Loose};
+use crate::algo::lanczos::stack::Stack;
+use crate::algo::lanczos::transfer::{bring, fetch};
 use crate::base::error::{Error, Result};
 use crate::base::matrix::{Block, Part, Trans};
-use crate::base::scalar::{try_zeroed, widened, Scalar};
+use crate::base::scalar::{try_zeroed, Scalar};
 use crate::device::elementwise::Elementwise;
 
 /// A column whose part outside the basis is below this share of the norm is rounding, in units of
@@ -13,16 +16,21 @@ const ROUNDING: f64 = 20.0;
 /// How often columns are replaced, at most: random ones keep their length.
 const TRIES: usize = 4;
 
-/// Orthonormal columns. Those beyond `count` are zero, so that products need no part of a matrix.
+/// If all of a block keeps this share of its norm, it is orthogonal to what was subtracted.
+const KEPT: f64 = 0.1;
+/// Coefficients below this share of a block's norm do not matter for its orthogonality.
+const SMALL: f64 = 0.01;
+
+/// Orthonormal columns.
 pub(super) struct Basis<'d, T: Scalar, D: Elementwise<T>> {
     dev: &'d D,
-    q: D::Mat<'static>,
+    columns: Stack<'d, T, D>,
     rows: usize,
-    room: usize,
-    count: usize,
     /// The next random number. Bases of one iteration draw others, since a product of random
     /// columns may be these columns.
     drawn: u64,
+    /// Of a basis that need not be orthonormal to rounding.
+    loose: Option<Loose>,
 }
 
 /// `W = Q coefficients + block rest`, where `block` is orthonormal and orthogonal to the basis Q.
@@ -32,69 +40,12 @@ pub(super) struct Split<M> {
     pub block: M,
 }
 
-/// The numbers of a matrix of the device, by columns.
-pub(super) fn fetch<T: Scalar, D: Elementwise<T>>(dev: &D, x: &D::Mat<'_>) -> Result<Vec<f64>> {
-    let (rows, cols) = dev.shape(x);
-    let mut out = try_zeroed::<T>(rows.saturating_mul(cols))?;
-    dev.read(x, MatMut::from_column_major_slice_mut(&mut out, rows, cols))?;
-    widened(&out)
-}
-
-/// A small matrix of the host as one of the device, with rows of zeros below it.
-pub(super) fn bring<T: Scalar, D: Elementwise<T>>(
-    dev: &D,
-    x: MatRef<'_, f64>,
-    rows: usize,
-) -> Result<D::Mat<'static>> {
-    let mut values = try_zeroed::<T>(rows * x.ncols())?;
-    for j in 0..x.ncols() {
-        (0..x.nrows()).for_each(|i| values[j * rows + i] = T::from_f64(x[(i, j)]));
-    }
-    let values = MatRef::from_column_major_slice(&values, rows, x.ncols());
-    dev.load_temporary(values, Part::All)
-}
-
 /// A number in [-1, 1) that looks drawn at random, and is the same every time (splitmix64).
 fn random(counter: u64) -> f64 {
     let z = counter.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
-}
-
-/// The inner product with column j.
-fn inner(g: &[f64], r: &Mat<f64>, j: usize) -> f64 {
-    g.iter().enumerate().map(|(i, g)| g * r[(i, j)]).sum()
-}
-
-/// An orthonormal basis of the range of a small matrix, except for what is not above `least`: Gram
-/// and Schmidt with the largest column next.
-fn range(r: &Mat<f64>, least: f64) -> Vec<Vec<f64>> {
-    let (rows, cols) = (r.nrows(), r.ncols());
-    let mut left: Vec<Vec<f64>> = (0..cols)
-        .map(|j| (0..rows).map(|i| r[(i, j)]).collect())
-        .collect();
-    let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
-    let mut found: Vec<Vec<f64>> = Vec::new();
-    while let Some(next) =
-        (0..left.len()).max_by(|&i, &j| dot(&left[i], &left[i]).total_cmp(&dot(&left[j], &left[j])))
-    {
-        let mut g = left.swap_remove(next);
-        let norm = dot(&g, &g).sqrt();
-        if norm <= least {
-            break;
-        }
-        g.iter_mut().for_each(|g| *g /= norm);
-        for x in &mut left {
-            // Twice is enough.
-            for _ in 0..2 {
-                let along = dot(&g, x);
-                x.iter_mut().zip(&g).for_each(|(x, g)| *x -= along * g);
-            }
-        }
-        found.push(g);
-    }
-    found
 }
 
 impl<M> Split<M> {
@@ -110,31 +61,39 @@ impl<M> Split<M> {
 }
 
 impl<'d, T: Scalar, D: Elementwise<T>> Basis<'d, T, D> {
-    /// No columns, of `rows` entries, and room for so many. Each basis of an iteration has another
-    /// `seed`.
-    pub fn new(dev: &'d D, rows: usize, room: usize, seed: u64) -> Result<Self> {
-        Ok(Basis {
+    /// No columns, of `rows` entries. Each basis of an iteration has another `seed`.
+    pub fn new(dev: &'d D, rows: usize, seed: u64) -> Self {
+        Basis {
             dev,
-            q: dev.zeros(rows, room)?,
+            columns: Stack::new(dev, rows),
             rows,
-            room,
-            count: 0,
             drawn: seed << 48,
-        })
+            loose: None,
+        }
+    }
+
+    /// As [`Basis::new`], for blocks whose inner products with all columns but the last ones are
+    /// rounding, as they follow from another basis. Inner products of different columns may be as
+    /// large as `most`.
+    pub fn loose(dev: &'d D, rows: usize, seed: u64, most: f64) -> Self {
+        let loose = Loose {
+            most,
+            all: T::EPS,
+            last: T::EPS,
+        };
+        Basis {
+            loose: Some(loose),
+            ..Basis::new(dev, rows, seed)
+        }
     }
 
     pub fn count(&self) -> usize {
-        self.count
+        self.columns.count()
     }
 
     /// Adds orthonormal columns that are orthogonal to the basis.
     pub fn append(&mut self, block: &D::Mat<'static>) -> Result<()> {
-        let (rows, cols) = self.dev.shape(block);
-        let all = Block::leading(rows, cols);
-        let at = (0, self.count);
-        self.dev.copy_block(block, all, &mut self.q, at)?;
-        self.count += cols;
-        Ok(())
+        self.columns.append(block)
     }
 
     fn draw(&mut self, cols: usize) -> Result<D::Mat<'static>> {
@@ -150,23 +109,19 @@ impl<'d, T: Scalar, D: Elementwise<T>> Basis<'d, T, D> {
     /// Random columns, orthonormal and orthogonal to the basis.
     pub fn fresh(&mut self, cols: usize) -> Result<D::Mat<'static>> {
         let drawn = self.draw(cols)?;
-        Ok(self.split(drawn, 1.0)?.block)
+        Ok(self.split(drawn, &[], 1.0)?.block)
     }
 
-    /// `w <- w - Q Q'w`; the coefficients `Q'w`.
-    fn project(&self, w: &mut D::Mat<'static>) -> Result<Mat<f64>> {
+    /// `w <- w - B B'w`; the coefficients `B'w`.
+    fn subtract(&self, b: &D::Mat<'static>, w: &mut D::Mat<'static>) -> Result<Mat<f64>> {
         let (dev, cols) = (self.dev, self.dev.shape(w).1);
-        if self.count == 0 {
-            return Ok(Mat::zeros(0, cols));
-        }
         let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
-        let mut h = dev.blank(self.room, cols)?;
-        dev.gemm(one, Trans::Yes, &self.q, Trans::No, w, zero, &mut h)?;
-        dev.gemm(-one, Trans::No, &self.q, Trans::No, &h, one, w)?;
+        let rows = dev.shape(b).1;
+        let mut h = dev.blank(rows, cols)?;
+        dev.gemm(one, Trans::Yes, b, Trans::No, w, zero, &mut h)?;
+        dev.gemm(-one, Trans::No, b, Trans::No, &h, one, w)?;
         let values = fetch(dev, &h)?;
-        Ok(Mat::from_fn(self.count, cols, |i, j| {
-            values[j * self.room + i]
-        }))
+        Ok(Mat::from_fn(rows, cols, |i, j| values[j * rows + i]))
     }
 
     /// Q and R of a block.
@@ -191,33 +146,76 @@ impl<'d, T: Scalar, D: Elementwise<T>> Basis<'d, T, D> {
 
     /// Splits a block into its part in the basis and an orthonormal one.
     ///
+    /// Unless `near` is empty, it has the last blocks of the basis, and inner products of W with
+    /// other columns are rounding.
+    ///
     /// Random columns replace those of which only rounding, relative to `norm`, is outside the
     /// basis; the corresponding row of `rest` is zero. The basis must leave room for them: it has
     /// at most half as many columns as rows.
-    pub fn split(&mut self, mut w: D::Mat<'static>, norm: f64) -> Result<Split<D::Mat<'static>>> {
-        let mut coefficients = self.project(&mut w)?;
+    pub fn split(
+        &mut self,
+        mut w: D::Mat<'static>,
+        near: &[&D::Mat<'static>],
+        norm: f64,
+    ) -> Result<Split<D::Mat<'static>>> {
+        let cols = self.dev.shape(&w).1;
+        let mut coefficients = Mat::zeros(self.count(), cols);
+        let mut end = self.count();
+        for block in near.iter().rev() {
+            let h = self.subtract(block, &mut w)?;
+            end -= h.nrows();
+            (0..cols).for_each(|j| {
+                (0..h.nrows()).for_each(|i| coefficients[(end + i, j)] = h[(i, j)]);
+            });
+        }
+        let before = largest(&coefficients);
+        let mut along = 0.0;
+        if near.is_empty() || self.loose.is_none() {
+            let h = self.columns.project(&mut w)?;
+            along = largest(&h);
+            coefficients += h;
+        }
         let (mut q, mut r) = self.factor(w)?;
-        let cols = r.ncols();
         if !(0..cols).all(|j| (0..=j).all(|i| r[(i, j)].is_finite())) {
             return Err(Error::NonFiniteIn { argument: "x" });
         }
-        let mut outside = range(&r, ROUNDING * T::EPS * norm);
+        let (mut outside, smallest) = range(&r, ROUNDING * T::EPS * norm);
+        if outside.len() == cols {
+            let size = along.max(largest(&r));
+            let is_done = match &mut self.loose {
+                None => !near.is_empty() && along <= SMALL * size && smallest >= KEPT * size,
+                Some(loose) => {
+                    let all = near.is_empty();
+                    loose.accepts(T::EPS * norm, before.max(along), all, smallest)
+                }
+            };
+            if is_done {
+                return Ok(Split {
+                    coefficients,
+                    rest: r,
+                    block: q,
+                });
+            }
+        }
         for _ in 0..TRIES {
             if outside.len() < cols {
                 q = self.replaced(&q, &outside)?;
                 let entry = |i: usize, j: usize| outside.get(i).map_or(0.0, |g| inner(g, &r, j));
                 r = Mat::from_fn(cols, cols, entry);
             }
-            let again = self.project(&mut q)?;
+            let again = self.columns.project(&mut q)?;
             let factor;
             (q, factor) = self.factor(q)?;
             coefficients += again * &r;
             r = &factor * r;
             // Twice is enough for columns that keep their length. The others were rounding, too.
-            outside = range(&factor, 0.5);
+            outside = range(&factor, 0.5).0;
             if outside.len() == cols {
                 break;
             }
+        }
+        if let Some(loose) = &mut self.loose {
+            loose.last = T::EPS;
         }
         Ok(Split {
             coefficients,
@@ -246,20 +244,11 @@ impl<'d, T: Scalar, D: Elementwise<T>> Basis<'d, T, D> {
 
     /// The columns `Q y`.
     pub fn times(&self, y: MatRef<'_, f64>) -> Result<D::Mat<'static>> {
-        let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
-        let y = bring(self.dev, y, self.room)?;
-        let cols = self.dev.shape(&y).1;
-        let mut out = self.dev.blank(self.rows, cols)?;
-        self.dev
-            .gemm(one, Trans::No, &self.q, Trans::No, &y, zero, &mut out)?;
-        Ok(out)
+        self.columns.times(y)
     }
 
     /// `Q <- Q y`, of orthonormal y.
     pub fn rotate(&mut self, y: MatRef<'_, f64>) -> Result<()> {
-        let kept = self.times(y)?;
-        self.q = self.dev.zeros(self.rows, self.room)?;
-        self.count = 0;
-        self.append(&kept)
+        self.columns.rotate(y)
     }
 }

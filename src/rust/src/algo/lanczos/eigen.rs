@@ -14,8 +14,9 @@ use faer::{Mat, MatMut, MatRef};
 use crate::algo::dense::eigen::symmetric as dense_symmetric;
 use crate::algo::dense::scaling::descaled;
 use crate::algo::dense::signs;
-use crate::algo::lanczos::basis::{bring, fetch, Basis};
+use crate::algo::lanczos::basis::Basis;
 use crate::algo::lanczos::operator::{Linear, Scaled};
+use crate::algo::lanczos::transfer::{bring, fetch};
 use crate::algo::lanczos::wanted::{dense_slack, Course, Found, Step, Wanted, Which};
 use crate::base::error::Result;
 use crate::base::matrix::Trans;
@@ -49,8 +50,7 @@ pub fn symmetric<T: Scalar, D: Elementwise<T>, H: SymmetricEigen<f64>, A: Linear
 ) -> Result<Found> {
     let n = a.shape().0;
     let most = wanted.is_most(n);
-    let room = if most { 1 } else { wanted.room() };
-    let mut basis = Basis::<T, D>::new(dev, n, room, 0)?;
+    let mut basis = Basis::<T, D>::new(dev, n, 0);
     let start = basis.fresh(if most { 1 } else { wanted.block })?;
     let (scaled, product) = Scaled::new(dev, a, &start)?;
     let pairs = match most {
@@ -121,6 +121,8 @@ fn some<T: Scalar, D: Elementwise<T>, H: SymmetricEigen<f64>, A: Linear<T, D>>(
     let mut t = Mat::<f64>::zeros(room, room);
     let mut rest = Mat::<f64>::zeros(block, block);
     let mut product = Some(product);
+    // The block before `next`.
+    let mut last = None;
     // Of products scaled by their own norm.
     let mut norm = 2.0_f64;
     let mut course = Course::default();
@@ -132,7 +134,10 @@ fn some<T: Scalar, D: Elementwise<T>, H: SymmetricEigen<f64>, A: Linear<T, D>>(
                 Some(w) => w,
                 None => scaled.times(Trans::No, &next)?,
             };
-            let split = basis.split(w, norm)?;
+            let split = match &last {
+                Some(last) => basis.split(w, &[last, &next], norm)?,
+                None => basis.split(w, &[], norm)?,
+            };
             norm = norm.max(split.norm());
             for j in 0..block {
                 for i in 0..=from + j {
@@ -140,7 +145,8 @@ fn some<T: Scalar, D: Elementwise<T>, H: SymmetricEigen<f64>, A: Linear<T, D>>(
                     (t[(i, from + j)], t[(from + j, i)]) = (entry, entry);
                 }
             }
-            (rest, next) = (split.rest, split.block);
+            rest = split.rest;
+            last = Some(std::mem::replace(&mut next, split.block));
         }
         let count = basis.count();
         let mut y = try_zeroed(count * count)?;
@@ -166,6 +172,7 @@ fn some<T: Scalar, D: Elementwise<T>, H: SymmetricEigen<f64>, A: Linear<T, D>>(
             });
         }
         basis.rotate(kept.as_ref())?;
+        last = None;
         t = Mat::zeros(room, room);
         for (i, value) in ordered.iter().enumerate().take(kept.ncols()) {
             t[(i, i)] = *value;

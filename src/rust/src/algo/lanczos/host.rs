@@ -4,11 +4,11 @@ use faer::MatRef;
 
 use crate::algo::krylov::blocks::Operator;
 use crate::algo::krylov::host_blocks::{Host, HostBlock};
-use crate::algo::lanczos::basis::fetch;
 use crate::algo::lanczos::operator::Linear;
+use crate::algo::lanczos::transfer::fetch;
 use crate::base::error::Result;
 use crate::base::matrix::{Part, Trans};
-use crate::base::scalar::{narrow, try_zeroed, Scalar};
+use crate::base::scalar::{try_zeroed, Scalar};
 use crate::base::sparse::csc::Csc;
 use crate::base::sparse::symmetric::Symmetric;
 use crate::base::sparse::view::CscRef;
@@ -116,8 +116,7 @@ impl<T: Scalar, D: Elementwise<T>> Linear<T, D> for OnHost<'_> {
         let x = HostBlock::new(rows, cols, fetch(dev, x)?)?;
         let mut y = HostBlock::new(to, cols, try_zeroed(to * cols)?)?;
         self.inner.multiply(&self.host, op, &x, &mut y)?;
-        let mut back = try_zeroed::<T>(to * cols)?;
-        narrow(y.values(), &mut back)?;
+        let back = T::borrow_host(y.values())?;
         dev.refill(
             MatRef::from_column_major_slice(&back, to, cols),
             Part::All,

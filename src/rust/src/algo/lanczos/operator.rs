@@ -52,7 +52,14 @@ impl<T: Scalar, D: Elementwise<T>> Linear<T, D> for Dense<'_, '_, T, D> {
         out: &mut D::Mat<'static>,
     ) -> Result<()> {
         let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
-        dev.gemm(one, op, self.a, Trans::No, x, zero, out)
+        if !op.is_yes() {
+            return dev.gemm(one, op, self.a, Trans::No, x, zero, out);
+        }
+        // The processor need not copy A for the transpose of this product.
+        let (rows, cols) = dev.shape(out);
+        let mut across = dev.blank(cols, rows)?;
+        dev.gemm(one, op, x, Trans::No, self.a, zero, &mut across)?;
+        dev.transpose(&across, out)
     }
 }
 
@@ -240,7 +247,7 @@ impl<'o, D, A> Scaled<'o, D, A> {
             (0..cols).for_each(|j| unit[j * n + first + j] = T::from_f64(1.0));
             let unit = faer::MatRef::from_column_major_slice(&unit, n, cols);
             let x = self.dev.load_temporary(unit, Part::All)?;
-            let y = super::basis::fetch(self.dev, &self.times(Trans::No, &x)?)?;
+            let y = super::transfer::fetch(self.dev, &self.times(Trans::No, &x)?)?;
             all[first * m..(first + cols) * m].copy_from_slice(&y);
         }
         if all.iter().all(|v| v.is_finite()) {

@@ -15,9 +15,10 @@ use faer::{Mat, MatMut, MatRef};
 use crate::algo::dense::scaling::descaled;
 use crate::algo::dense::signs;
 use crate::algo::dense::svd::svd as dense_svd;
-use crate::algo::lanczos::basis::{bring, fetch, Basis};
+use crate::algo::lanczos::basis::Basis;
 use crate::algo::lanczos::eigen::{columns, gathered, quotients, relative, residuals, tails};
 use crate::algo::lanczos::operator::{Linear, Scaled};
+use crate::algo::lanczos::transfer::{bring, fetch};
 use crate::algo::lanczos::wanted::{dense_slack, Course, Found, Step, Wanted, Which};
 use crate::base::error::Result;
 use crate::base::matrix::Trans;
@@ -52,14 +53,13 @@ pub fn largest<T: Scalar, D: Elementwise<T>, H: Small, A: Linear<T, D>>(
 ) -> Result<Found> {
     let dim = a.shape();
     let most = wanted.is_most(dim.0.min(dim.1));
-    let room = if most { 1 } else { wanted.room() };
-    let mut right = Basis::<T, D>::new(dev, dim.1, room, 0)?;
+    let mut right = Basis::<T, D>::new(dev, dim.1, 0);
     let start = right.fresh(if most { 1 } else { wanted.block })?;
     let (scaled, product) = Scaled::new(dev, a, &start)?;
     let triplets = match most {
         true => all(dev, host, &scaled, wanted)?,
         false => {
-            let left = Basis::new(dev, dim.0, room, 1)?;
+            let left = Basis::loose(dev, dim.0, 1, wanted.loss::<T>());
             some(host, &scaled, (left, right), (start, product), wanted)?
         }
     };
@@ -101,6 +101,8 @@ fn some<T: Scalar, D: Elementwise<T>, H: Small, A: Linear<T, D>>(
     let mut b = Mat::<f64>::zeros(room, room);
     let mut rest = Mat::<f64>::zeros(block, block);
     let mut product = Some(product);
+    // The last block of U.
+    let mut last = None;
     // Of products scaled by their own norm.
     let mut norm = 2.0_f64;
     let mut course = Course::default();
@@ -112,7 +114,10 @@ fn some<T: Scalar, D: Elementwise<T>, H: Small, A: Linear<T, D>>(
                 Some(w) => w,
                 None => scaled.times(Trans::No, &next)?,
             };
-            let split = left.split(w, norm)?;
+            let split = match &last {
+                Some(last) => left.split(w, &[last], norm)?,
+                None => left.split(w, &[], norm)?,
+            };
             norm = norm.max(split.norm());
             for j in 0..block {
                 (0..from).for_each(|i| b[(i, from + j)] = split.coefficients[(i, j)]);
@@ -120,7 +125,8 @@ fn some<T: Scalar, D: Elementwise<T>, H: Small, A: Linear<T, D>>(
             }
             left.append(&split.block)?;
             let z = scaled.times(Trans::Yes, &split.block)?;
-            let split = right.split(z, norm)?;
+            last = Some(split.block);
+            let split = right.split(z, &[&next], norm)?;
             norm = norm.max(split.norm());
             (rest, next) = (split.rest, split.block);
         }
@@ -149,6 +155,7 @@ fn some<T: Scalar, D: Elementwise<T>, H: Small, A: Linear<T, D>>(
             });
         }
         left.rotate(x.as_ref())?;
+        last = None;
         right.rotate(y.as_ref())?;
         b = Mat::zeros(room, room);
         (0..kept).for_each(|i| b[(i, i)] = values[i]);

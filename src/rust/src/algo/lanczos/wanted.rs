@@ -58,6 +58,10 @@ const LEAST_SHARE: f64 = 1e-3;
 /// Values whose distance is below this share of the norm may be copies of one.
 const TOGETHER: f64 = 1e-8;
 
+/// [`Wanted::loss`] in units of the tolerance and of the precision: it changes residuals as much.
+const LOSS_SHARE: f64 = 1e-3;
+const LOSS: f64 = 16.0;
+
 impl Wanted {
     pub fn new(count: usize, tol: f64, maxit: usize) -> Self {
         Wanted {
@@ -90,6 +94,11 @@ impl Wanted {
     pub(super) fn limit<T: Scalar>(&self, value: f64, norm: f64, n: usize) -> f64 {
         let relative = self.tol * value.abs().max(LEAST_SHARE * norm);
         relative.max(T::EPS * 4.0 * (n as f64).sqrt().max(8.0) * norm)
+    }
+
+    /// How large inner products of different left singular vectors may be.
+    pub(super) fn loss<T: Scalar>(&self) -> f64 {
+        (LOSS_SHARE * self.tol).max(LOSS * T::EPS)
     }
 
     /// Whether as many of these values agree as a block has columns: then the matrix may have more

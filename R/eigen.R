@@ -62,9 +62,9 @@
 #' check fails on the CPU, a slower method computes the answer again. If it fails on a GPU,
 #' `device = "auto"` computes on the CPU.
 #'
-#' @section Device: `"auto"` takes a GPU where that is faster, from orders of about 1000 on. The CPU
-#' uses one thread below order 400. A GPU needs compute capability 7.0. An interrupt takes effect
-#' between the steps of a decomposition, which can take seconds on the CPU.
+#' @section Device: `"auto"` takes a GPU where that is faster, from orders of some hundreds on. The
+#' CPU uses one thread below order 400. A GPU needs compute capability 7.0. An interrupt takes
+#' effect between the steps of a decomposition, which can take seconds on the CPU.
 #'
 #' @param x A numeric or logical square matrix, an object that `as.matrix()` turns into one, or a
 #'   [gpu_matrix].

@@ -90,6 +90,10 @@ cpu_speedups <- function(threads) {
   by_order(d, "verb", "speedup", unname(verbs))
 }
 
+with_brackets <- function(one, two) {
+  ifelse(nzchar(one) & nzchar(two), sprintf("%s (%s)", one, two), one)
+}
+
 update_times <- function(stem, part, columns) {
   d <- part_tables[[part]](read_updates(file.path(results, paste0(stem, ".csv")), part))[[1L]]
   d <- d[d$change == "up" & d$k %in% c(1, 16, 64), ]
@@ -165,9 +169,26 @@ blocks <- list(
     d$name <- sprintf("`gpu_%s()`", sub("product", "matmult", d$verb))
     base <- by_order(d, "name", "base_over_ours")
     torch <- by_order(d, "name", "torch_over_ours")
-    both <- function(t, b) ifelse(nzchar(b), sprintf("%s (%s)", t, b), t)
-    torch[-1] <- Map(both, torch[-1], base[-1])
+    torch[-1] <- Map(with_brackets, torch[-1], base[-1])
     c(kable(torch), "", from("host", "Times as fast as PyTorch, and in brackets as base R"))
+  },
+  `host-eigen` = function() {
+    d <- read_result("eigen-host")
+    components <- startsWith(d$task, "prcomp")
+    base <- by_order(d[!components, ], "task", "base_over_ours")
+    torch <- by_order(d[!components, ], "task", "torch_over_ours")
+    torch[-1] <- Map(with_brackets, torch[-1], base[-1])
+    d <- d[components, ]
+    seconds <- lapply(d[c("ours_ms", "torch_ms", "base_ms")], function(ms) two(ms / 1e3))
+    c(kable(torch), "", from("eigen-host", "Times as fast as PyTorch, and in brackets as base R"),
+      "", kable(data.frame(d[c("task", "n")], seconds),
+        c("seconds", "columns", "`gpu_prcomp()`", "PyTorch's `svd_lowrank`", "`prcomp()`")))
+  },
+  `peers-eigen` = function() {
+    d <- read_result("gpu-peers-eigen")
+    d$pair <- paste(d$ours, "/", sub(", .*", "", d$peer))
+    c(kable(by_order(d, "pair", "peer_over_ours")), "",
+      sprintf("%s; %s.", about("gpu-peers-eigen")[["gpu"]], dated("gpu-peers-eigen")))
   },
   peers = function() {
     d <- rbind(read_result("gpu-peers"), read_result("gpu-peers-lu-qr"))

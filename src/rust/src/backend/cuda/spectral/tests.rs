@@ -39,7 +39,7 @@ fn symmetric(n: usize, kind: &str) -> Mat<f64> {
 #[derive(Debug, Clone, Copy)]
 enum Way {
     One(OneStage),
-    Two(Bandwidth),
+    Two(&'static Bandwidth),
 }
 
 /// Diagonal of T, what is below it, and Q in `z`.
@@ -52,7 +52,7 @@ fn reduced<T: Scalar>(ctx: &'static Context, a: View<T>, way: Way, z: View<T>) -
         }
         Way::Two(by) => {
             let taus = band::reduce(ctx, a, by.columns).unwrap();
-            let chased = chase(ctx, a, by).unwrap();
+            let chased = chase(ctx, a, *by).unwrap();
             chased.back(ctx, z).unwrap();
             band::back(ctx, a, by.columns, &taus, z).unwrap();
             (chased.diagonal, chased.below)
@@ -105,10 +105,10 @@ fn given<T: Scalar>() {
     // memory than the wide one needs.
     let double = T::SUFFIX == f64::SUFFIX;
     let wide = double && WIDE.shared::<T>() <= ctx.properties.shared;
-    let bands = [Some(NARROW), wide.then_some(WIDE)];
+    let bands = [Some(&NARROW), wide.then_some(&WIDE)];
     for n in sizes {
         let one = OneStage::of::<T>(ctx, n).map(Way::One);
-        let ways = bands.iter().flatten().map(|by| Way::Two(*by));
+        let ways = bands.into_iter().flatten().map(Way::Two);
         for way in one.into_iter().chain(ways) {
             for kind in ["random", "graded", "identity", "zero", "ones", "one row"] {
                 if n > 200 && kind != "random" {

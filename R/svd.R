@@ -146,6 +146,10 @@ svd_of <- function(x, nu, nv, where, call) {
 # How many columns of a basis of order n are computed, and how many of these are returned.
 svd_columns <- function(count, argument, n, size, call) {
   abort_count <- invalid(argument)
+  # Some versions of R take the first of several values.
+  if (length(count) > 1L) {
+    abort_count(base_text("the condition has length > 1"), call)
+  }
   if (!as_base(if (count || FALSE) TRUE else FALSE, abort_count, call)) {
     return(list(computed = 0L, returned = 0L))
   }

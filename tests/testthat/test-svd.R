@@ -65,11 +65,9 @@ test_that("nu and nv are base R's", {
       expect_as_base(gpu_svd(x, nu = wrong), svd(x, nu = wrong), argument = "nu")
     }
     for (wrong in list(-1, NA, "a", 1:2)) {
-      e <- suppressWarnings(expect_error(gpu_svd(x, nv = wrong), "\\('nv'\\)$",
-        class = "cudafactor_error_argument"))
+      e <- expect_error(gpu_svd(x, nv = wrong), "\\('nv'\\)$",
+        class = "cudafactor_error_argument")
       expect_identical(e$argument, "nv")
-      # Some versions of R take the first of several, with a warning.
-      suppressWarnings(expect_error(gpu_svd(x, nu = 1:2), class = "cudafactor_error_argument"))
     }
     expect_error(gpu_svd(x, nu = stop("mine")), "mine")
   })

@@ -12,93 +12,71 @@ use crate::base::scalar::Scalar;
 #[path = "../../../../kernels/images.rs"]
 mod images;
 
-/// A family of kernels that is loaded together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Family {
-    Gemm,
-    Product,
-    ProductThin,
-    ProductSingle,
-    ProductVector,
-    Triangular,
-    TriangularTiles,
-    TriangularVector,
-    Cholesky,
-    CholeskyBatch,
-    CholeskyTiles,
-    CholeskyUpdate,
-    Lu,
-    LuPanel,
-    LuFollow,
-    LuPipeline,
-    Qr,
-    QrPanel,
-    QrPipeline,
-    QrDivide,
-    QrBatch,
-    Pivot,
-    Chase,
-    ChaseBack,
-    ChaseBackTiles,
-    OneStage,
-    Norms,
-    Precision,
-    Elementwise,
-    Fold,
-    Movement,
-    Covariance,
-    Stencil,
-    StencilCoarse,
-    Columns,
-    Sparse,
-    SparseLoad,
-    SparseCoarse,
-    Tridiagonal,
+/// The families of kernels with the stems of their sources.
+macro_rules! families {
+    ($($name:ident => $stem:literal,)*) => {
+        /// A family of kernels that is loaded together.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub(crate) enum Family {
+            $($name,)*
+        }
+
+        impl Family {
+            pub(crate) const ALL: [Family; [$($stem,)*].len()] = [$(Family::$name,)*];
+
+            /// The name of its source without the ending.
+            pub(super) fn stem(self) -> &'static str {
+                match self {
+                    $(Family::$name => $stem,)*
+                }
+            }
+        }
+    };
+}
+
+families! {
+    Gemm => "gemm",
+    Product => "product",
+    ProductThin => "product_thin",
+    ProductSingle => "product_f32",
+    ProductVector => "product_vector",
+    Triangular => "triangular",
+    TriangularTiles => "triangular_tiles",
+    TriangularVector => "triangular_vector",
+    Cholesky => "cholesky",
+    CholeskyBatch => "cholesky_batch",
+    CholeskyTiles => "cholesky_tiles",
+    CholeskyUpdate => "cholesky_update",
+    Lu => "lu",
+    LuPanel => "lu_panel",
+    LuFollow => "lu_follow",
+    LuPipeline => "lu_pipeline",
+    Qr => "qr",
+    QrPanel => "qr_panel",
+    QrPipeline => "qr_pipeline",
+    QrDivide => "qr_divide",
+    QrBatch => "qr_batch",
+    Pivot => "pivot",
+    Chase => "chase",
+    ChaseBack => "chase_back",
+    ChaseBackTiles => "chase_back_tiles",
+    OneStage => "one_stage",
+    Norms => "norms",
+    Precision => "precision",
+    Elementwise => "elementwise",
+    Fold => "fold",
+    Movement => "movement",
+    Covariance => "covariance",
+    Stencil => "stencil",
+    StencilCoarse => "stencil_coarse",
+    Columns => "columns",
+    Sparse => "sparse",
+    SparseLoad => "sparse_load",
+    SparseCoarse => "sparse_coarse",
+    Tridiagonal => "tridiagonal",
 }
 
 impl Family {
-    pub(crate) const ALL: [Family; 39] = [
-        Family::Gemm,
-        Family::Product,
-        Family::ProductThin,
-        Family::ProductSingle,
-        Family::ProductVector,
-        Family::Triangular,
-        Family::TriangularTiles,
-        Family::TriangularVector,
-        Family::Cholesky,
-        Family::CholeskyBatch,
-        Family::CholeskyTiles,
-        Family::CholeskyUpdate,
-        Family::Lu,
-        Family::LuPanel,
-        Family::LuFollow,
-        Family::LuPipeline,
-        Family::Qr,
-        Family::QrPanel,
-        Family::QrPipeline,
-        Family::QrDivide,
-        Family::QrBatch,
-        Family::Pivot,
-        Family::Chase,
-        Family::ChaseBack,
-        Family::ChaseBackTiles,
-        Family::OneStage,
-        Family::Norms,
-        Family::Precision,
-        Family::Elementwise,
-        Family::Fold,
-        Family::Movement,
-        Family::Covariance,
-        Family::Stencil,
-        Family::StencilCoarse,
-        Family::Columns,
-        Family::Sparse,
-        Family::SparseLoad,
-        Family::SparseCoarse,
-        Family::Tridiagonal,
-    ];
-
     /// The oldest driver that can read its code, in the numbers of the driver.
     pub(crate) fn driver(self) -> i32 {
         match self {
@@ -128,51 +106,6 @@ impl Family {
     /// formed matrix is less accurate.
     pub(crate) fn has_portable_twin(self) -> bool {
         self.is_double_on_tensor_cores() && self != Family::CholeskyUpdate
-    }
-
-    /// The name of its source without the ending.
-    pub(super) fn stem(self) -> &'static str {
-        match self {
-            Family::Gemm => "gemm",
-            Family::Product => "product",
-            Family::ProductThin => "product_thin",
-            Family::ProductSingle => "product_f32",
-            Family::ProductVector => "product_vector",
-            Family::Triangular => "triangular",
-            Family::TriangularTiles => "triangular_tiles",
-            Family::TriangularVector => "triangular_vector",
-            Family::Cholesky => "cholesky",
-            Family::CholeskyBatch => "cholesky_batch",
-            Family::CholeskyTiles => "cholesky_tiles",
-            Family::CholeskyUpdate => "cholesky_update",
-            Family::Lu => "lu",
-            Family::LuPanel => "lu_panel",
-            Family::LuFollow => "lu_follow",
-            Family::LuPipeline => "lu_pipeline",
-            Family::Qr => "qr",
-            Family::QrPanel => "qr_panel",
-            Family::QrPipeline => "qr_pipeline",
-            Family::QrDivide => "qr_divide",
-            Family::QrBatch => "qr_batch",
-            Family::Pivot => "pivot",
-            Family::Chase => "chase",
-            Family::ChaseBack => "chase_back",
-            Family::ChaseBackTiles => "chase_back_tiles",
-            Family::OneStage => "one_stage",
-            Family::Norms => "norms",
-            Family::Precision => "precision",
-            Family::Elementwise => "elementwise",
-            Family::Fold => "fold",
-            Family::Movement => "movement",
-            Family::Covariance => "covariance",
-            Family::Stencil => "stencil",
-            Family::StencilCoarse => "stencil_coarse",
-            Family::Columns => "columns",
-            Family::Sparse => "sparse",
-            Family::SparseLoad => "sparse_load",
-            Family::SparseCoarse => "sparse_coarse",
-            Family::Tridiagonal => "tridiagonal",
-        }
     }
 
     /// Whether the library has code for a device of that compute capability.

@@ -60,25 +60,14 @@ pub fn eigen<H: Small>(
     devices: &impl Dispatch,
 ) -> Result<Found> {
     match a {
-        Matrix::Dense(x, dim) => {
-            let which = Some(which);
-            devices.run(
-                work(dim, &task.wanted),
-                &mut WithDense {
-                    task,
-                    x,
-                    dim,
-                    which,
-                },
-            )
-        }
+        Matrix::Dense(x, dim) => with_dense(task, x, dim, Some(which), devices),
         Matrix::Sparse(a) => with_sparse(task, a, which, devices),
         Matrix::Linear(a) => on_host(task, a, Some(which), devices),
     }
 }
 
-/// Singular values: see [`largest`]. As [`eigen`] otherwise; [`Matrix::Sparse`] is symmetric here,
-/// too.
+/// Singular values: see [`largest`]. As [`eigen`] otherwise. A [`Matrix::Sparse`] must be
+/// symmetric.
 ///
 /// # Errors
 /// As of [`eigen`].
@@ -88,18 +77,7 @@ pub fn singular<H: Small>(
     devices: &impl Dispatch,
 ) -> Result<Found> {
     match a {
-        Matrix::Dense(x, dim) => {
-            let which = None;
-            devices.run(
-                work(dim, &task.wanted),
-                &mut WithDense {
-                    task,
-                    x,
-                    dim,
-                    which,
-                },
-            )
-        }
+        Matrix::Dense(x, dim) => with_dense(task, x, dim, None, devices),
         Matrix::Sparse(a) => {
             let n = a.starts.len().saturating_sub(1);
             let a = Symmetric::new(&a.copied(n)?, a.stored)?;
@@ -107,6 +85,22 @@ pub fn singular<H: Small>(
         }
         Matrix::Linear(a) => on_host(task, a, None, devices),
     }
+}
+
+fn with_dense<H: Small>(
+    task: &Task<'_, H>,
+    x: &[f64],
+    dim: (usize, usize),
+    which: Option<Which>,
+    devices: &impl Dispatch,
+) -> Result<Found> {
+    let mut routine = WithDense {
+        task,
+        x,
+        dim,
+        which,
+    };
+    devices.run(work(dim, &task.wanted), &mut routine)
 }
 
 /// A dense matrix; without `which`, its singular values.

@@ -201,3 +201,16 @@ test_that("a failure to converge has base R's words", {
   expect_s3_class(raised, "cudafactor_error_not_converged")
   expect_identical(conditionMessage(raised), "error code 1 from Lapack routine 'dgeev'")
 })
+
+test_that("default options decompose a matrix for which a GPU is faster", {
+  expect_null(getOption("cudafactor.device"))
+  set.seed(11)
+  x <- crossprod(random_matrix(700, 700)) / 700
+  e <- gpu_eigen(x)
+  expect_equal(e$values, eigen(x)$values, tolerance = 1e-12)
+  expect_lte(max(abs(x %*% e$vectors - sweep(e$vectors, 2, e$values, "*"))), 1e-11)
+  expect_equal(gpu_svd(x)$d, e$values, tolerance = 1e-12)
+  few <- gpu_eigen(x, k = 5)
+  expect_equal(few$values, head(e$values, 5), tolerance = 1e-9)
+  expect_equal(gpu_prcomp(x)$sdev, prcomp(x)$sdev, tolerance = 1e-10)
+})

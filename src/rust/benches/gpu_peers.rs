@@ -20,7 +20,7 @@ use cudafactor::backend::cuda::CudaDevice;
 use cudafactor::base::matrix::{Trans, Uplo};
 
 use peers::cases::Bench;
-use peers::eigen::{eigen, singular};
+use peers::eigen::{eigen, singular, tall_singular};
 use peers::factors::{cholesky, cholesky_batched, triangular};
 use peers::library::Peers;
 use peers::lu::{cholesky_beside_lu, lu};
@@ -60,7 +60,7 @@ const fn entry(name: &'static str, sizes: &'static [usize]) -> Entry {
 /// Orders of eigenvalues and singular values.
 const SPECTRAL: [usize; 5] = [1024, 2048, 4096, 8192, 16384];
 
-const ROUTINES: [Entry; 24] = [
+const ROUTINES: [Entry; 25] = [
     entry("gemm", &SIZES),
     entry("syrk", SIZES.split_at(1).1),
     entry("trsm", FEWER),
@@ -84,7 +84,8 @@ const ROUTINES: [Entry; 24] = [
     entry("spotrf_batched", &[64, 256]),
     entry("syevd", &SPECTRAL),
     entry("syevd_values", &SPECTRAL),
-    entry("gesvdp", SPECTRAL.split_at(4).0),
+    entry("gesvdp", &SPECTRAL),
+    entry("svd_tall", &[64, 1000]),
 ];
 
 struct Options {
@@ -187,6 +188,7 @@ fn rows(bench: &Bench<'_>, routine: &str, n: usize, mut emit: impl FnMut(Outcome
         "syevd" => emit(eigen(bench, n, true)),
         "syevd_values" => emit(eigen(bench, n, false)),
         "gesvdp" => emit(singular(bench, n)),
+        "svd_tall" => emit(tall_singular(bench, n)),
         other => emit(Err(format!("no routine {other}").into())),
     }
 }

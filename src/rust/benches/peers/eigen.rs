@@ -1,9 +1,12 @@
 //! Symmetric eigenvalues beside cuSOLVER's `Xsyevd`, and singular values beside `Xgesvdp`.
 
 use cudafactor::algo::dense::svd::by_polar;
+use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::backend::cuda::CudaDevice;
 use cudafactor::backend::cuda::Matrix;
-use cudafactor::base::matrix::Part;
+use cudafactor::base::matrix::{Block, Part, Trans};
+use cudafactor::device::blas::Blas;
+use cudafactor::device::lapack::Lapack;
 use cudafactor::device::memory::Memory;
 use cudafactor::device::spectral::SymmetricEigen;
 
@@ -104,6 +107,7 @@ pub fn singular(bench: &Bench<'_>, n: usize) -> Outcome<Row> {
     let (mut u, mut v) = (dev.zeros(n, n)?, dev.zeros(n, n)?);
     let d = by_polar::tall(
         dev,
+        None::<&CpuDevice>,
         dev.duplicate(&a, Part::All)?,
         Some(&mut u),
         Some(&mut v),
@@ -114,7 +118,7 @@ pub fn singular(bench: &Bench<'_>, n: usize) -> Outcome<Row> {
     let mut ours = || {
         once(dev, 1, || {
             let again = dev.duplicate(&a, Part::All)?;
-            by_polar::tall(dev, again, Some(&mut u), Some(&mut v))?;
+            by_polar::tall(dev, None::<&CpuDevice>, again, Some(&mut u), Some(&mut v))?;
             Ok(())
         })
     };
@@ -126,4 +130,59 @@ pub fn singular(bench: &Bench<'_>, n: usize) -> Outcome<Row> {
     let what = ("svd, vectors", Verb::Singular);
     let flops = 28.0 / 3.0 * cube(n);
     Ok(row(what, n, flops, (ours, peer), (difference, None)))
+}
+
+/// Singular values and vectors of a random tall matrix beside our QR factorization of it, and for
+/// many columns also our own decomposition of R and the product that gives the left vectors.
+pub fn tall_singular(bench: &Bench<'_>, n: usize) -> Outcome<Row> {
+    let Bench { dev, .. } = *bench;
+    let m = if n <= 64 { 1_000_000 } else { 100_000 };
+    let a = random::<f64>(dev, (m, n), 5)?;
+    let host = CpuDevice::new(1);
+    let (mut u, mut v) = (dev.zeros(m, n)?, dev.zeros(n, n)?);
+    let mut square = dev.zeros(n, n)?;
+    let (mut left, mut product) = (dev.zeros(n, n)?, dev.zeros(m, n)?);
+    dev.copy_block(&a, Block::leading(n, n), &mut square, (0, 0))?;
+    let mut ours = || {
+        let mut again = Some(dev.duplicate(&a, Part::All)?);
+        dev.synchronize()?;
+        once(dev, 1, || {
+            let x = again.take().ok_or("one run each")?;
+            by_polar::tall(dev, Some(&host), x, Some(&mut u), Some(&mut v))?;
+            Ok(())
+        })
+    };
+    let mut parts = || {
+        let mut factors = dev.duplicate(&a, Part::All)?;
+        let mut again = Some(dev.duplicate(&square, Part::All)?);
+        once(dev, 1, || {
+            dev.geqrf(&mut factors)?;
+            if n > 64 {
+                let x = again.take().ok_or("one run each")?;
+                by_polar::tall(dev, Some(&host), x, Some(&mut left), None)?;
+                dev.gemm(1.0, Trans::No, &a, Trans::No, &left, 0.0, &mut product)?;
+            }
+            Ok(())
+        })
+    };
+    let (ours, peer, _) = contenders(in_turn(&mut [&mut ours, &mut parts], bench.repeats)?)?;
+    let flops = 6.0 * m as f64 * (n * n) as f64;
+    let peer_name = if n > 64 {
+        "our QR, SVD of R, product"
+    } else {
+        "our QR"
+    };
+    Ok(Row {
+        ours: "tall svd, vectors".to_string(),
+        peer: peer_name.to_string(),
+        m,
+        n,
+        ours_times: ours,
+        peer_times: peer,
+        ours_flops: flops,
+        peer_flops: flops,
+        share: None,
+        also: None,
+        difference: 0.0,
+    })
 }

@@ -1,5 +1,6 @@
 // arch: sm_60
-// Columns times numbers, and inner products of columns, in double precision for both types.
+// Columns times numbers, inner products of columns, in double precision for both types, and the
+// signs of columns.
 //
 // The result of a column depends on this column only. Scaling rounds the product and the sum
 // separately, so that entries are the same on all machines. Inner products fuse the two, in an
@@ -55,6 +56,45 @@ __device__ __forceinline__ void dot(i64 m, const T* a, i64 lda, const T* b, i64 
     out[blockIdx.y + blockIdx.x * (i64)gridDim.y] = t;
 }
 
+// The sign of the first entry of column x whose magnitude is at least `enough` times the largest.
+// Every thread must call, and gets it.
+template <typename T>
+__device__ __forceinline__ T leading_sign(i64 m, const T* x, double enough) {
+    __shared__ T scratch[32];
+    __shared__ unsigned long long first;
+    T largest = 0;
+    for (i64 i = threadIdx.x; i < m; i += blockDim.x) largest = larger(largest, magnitude(x[i]));
+    const double bound = double(block_max(largest, scratch)) * enough;
+    if (threadIdx.x == 0) first = m;
+    __syncthreads();
+    for (i64 i = threadIdx.x; i < m; i += blockDim.x) {
+        if (double(magnitude(x[i])) < bound) continue;
+        atomicMin(&first, (unsigned long long)i);
+        break;
+    }
+    __syncthreads();
+    return (i64)first < m && x[first] < 0 ? T(-1) : T(1);
+}
+
+// Column blockIdx.x and, if the order is reversed, its counterpart from the end, which change
+// places. The entries of column blockIdx.x of `follow`, if any, get the sign that those of q get.
+template <typename T>
+__device__ __forceinline__ void turn(i64 m, i64 n, T* q, i64 ldq, i64 rows, T* follow, i64 ldf,
+                                     double enough, int reversed) {
+    const i64 j = blockIdx.x, other = reversed ? n - 1 - j : j;
+    T *x = q + j * ldq, *y = q + other * ldq;
+    const T of_x = leading_sign(m, x, enough), of_y = leading_sign(m, y, enough);
+    // All have read their columns before one is written.
+    __syncthreads();
+    if (!reversed && of_x > 0) return;
+    for (i64 i = threadIdx.x; i < m; i += blockDim.x) {
+        const T now = x[i], then = y[i];
+        x[i] = of_y * then;
+        if (other != j) y[i] = of_x * now;
+    }
+    for (i64 i = threadIdx.x; i < rows; i += blockDim.x) follow[j * ldf + i] = -follow[j * ldf + i];
+}
+
 }  // namespace
 
 #define INSTANCES(T, SUFFIX)                                                               \
@@ -67,6 +107,11 @@ __device__ __forceinline__ void dot(i64 m, const T* a, i64 lda, const T* b, i64 
     extern "C" __global__ void __launch_bounds__(256) columns_dot_sliced_##SUFFIX(         \
         i64 m, const T* a, i64 lda, const T* b, i64 ldb, i64 depth, double* out) {         \
         dot<T>(m, a, lda, b, ldb, depth, out);                                             \
+    }                                                                                      \
+    extern "C" __global__ void __launch_bounds__(256) columns_turn_plain_##SUFFIX(         \
+        i64 m, i64 n, T* q, i64 ldq, i64 rows, T* follow, i64 ldf, double enough,          \
+        int reversed) {                                                                    \
+        turn<T>(m, n, q, ldq, rows, follow, ldf, enough, reversed);                        \
     }
 
 INSTANCES(double, f64)

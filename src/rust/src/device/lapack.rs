@@ -1,7 +1,7 @@
 //! Factorizations in place, and solutions from factors.
 
 use crate::base::error::Result;
-use crate::base::matrix::{Diag, Side, Trans, Uplo};
+use crate::base::matrix::{Block, Diag, Side, Trans, Uplo};
 use crate::base::progress;
 use crate::base::scalar::Scalar;
 use crate::cost::flops::cholesky_flops;
@@ -100,6 +100,21 @@ pub trait Lapack<T: Scalar>: Blas<T> {
         tau: &[T],
         c: &mut Self::Mat<'_>,
     ) -> Result<()>;
+    /// `C <- Q diag(B, I)` in C's columns, no fewer than B has. Nothing of C is read.
+    ///
+    /// Q is the product of all reflectors in A. B is square, of as many rows as there are.
+    fn ormqr_under(
+        &self,
+        a: &Self::Mat<'_>,
+        tau: &[T],
+        b: &Self::Mat<'_>,
+        c: &mut Self::Mat<'_>,
+    ) -> Result<()> {
+        let (rows, cols) = self.shape(b);
+        self.set_identity(c)?;
+        self.copy_block(b, Block::leading(rows, cols), c, (0, 0))?;
+        self.ormqr(Trans::No, a, tau, c)
+    }
     /// Q <- the first columns of the orthogonal factor, for the first `tau.len()` reflectors in A.
     ///
     /// Q has at least `tau.len()` columns and at most as many as A has rows; its contents are not

@@ -4,6 +4,8 @@
 //! the driver scales. No dimension is zero. Routines fail with
 //! [`Error::NotConverged`] if no method of theirs succeeds.
 
+use std::ops::Range;
+
 use crate::base::error::{Error, Result};
 use crate::base::scalar::Scalar;
 use crate::device::memory::Memory;
@@ -13,6 +15,38 @@ pub trait SymmetricEigen<T: Scalar>: Memory<T> {
     /// Eigenvalues of a symmetric matrix in ascending order in `w`, and orthonormal eigenvectors in
     /// the columns of `z`. Only the lower triangle of `a` is read.
     fn syev(&self, a: &Self::Mat<'_>, w: &mut [T], z: Option<&mut Self::Mat<'_>>) -> Result<()>;
+
+    /// Whether the device scales matrices by [`SymmetricEigen::scale`], and gives vectors their
+    /// signs by [`SymmetricEigen::turn`]. Otherwise the host does both, and neither is called.
+    const FINISHES: bool = false;
+
+    /// `A <- by A`.
+    fn scale(&self, by: f64, a: &mut Self::Mat<'_>) -> Result<()> {
+        let _ = (by, a);
+        Err(left_to_the_host())
+    }
+
+    /// Negates those of the `columns` of `q` whose first entry of at least `enough` times the
+    /// largest magnitude is negative, and the same columns of `follow`.
+    ///
+    /// Without `follow`, the columns may then be `reversed` in order.
+    fn turn(
+        &self,
+        q: &mut Self::Mat<'_>,
+        columns: Range<usize>,
+        follow: Option<&mut Self::Mat<'_>>,
+        enough: f64,
+        reversed: bool,
+    ) -> Result<()> {
+        let _ = (q, columns, follow, enough, reversed);
+        Err(left_to_the_host())
+    }
+}
+
+fn left_to_the_host() -> Error {
+    Error::Internal {
+        what: "this device leaves scaling and signs to the host".to_owned(),
+    }
 }
 
 /// Eigenvalues of general matrices, by a routine that checks what it returns.

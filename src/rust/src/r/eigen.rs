@@ -116,7 +116,8 @@ fn native_svd(x: Robj, xdim: Robj, u: Robj, ucols: Robj, v: Robj, vcols: Robj, h
             tell_threads::<T, _>(dev, dim.0.min(dim.1));
             with_matrix::<T, _>(u.slice(), udim, |u| {
                 with_matrix::<T, _>(v.slice(), vdim, |v| {
-                    svd::svd::<f64, T, _>(dev, args::view(x, dim), u, v)
+                    let host = CpuDevice::new(1);
+                    svd::svd::<f64, T, _, _>(dev, Some(&host), args::view(x, dim), u, v)
                 })
             })
         })?;

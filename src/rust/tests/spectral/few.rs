@@ -144,8 +144,14 @@ fn singular_values_of_every_kind<T: Scalar, D: Elementwise<T>>(dev: &D) {
     ] {
         for (name, a) in rectangular::<T>(m, n) {
             let wide = a.wide();
-            let every = dense::svd::svd::<_, f64, _>(&CpuDevice::new(2), wide.as_ref(), None, None)
-                .unwrap();
+            let every = dense::svd::svd::<_, f64, _, _>(
+                &CpuDevice::new(2),
+                None::<&CpuDevice>,
+                wide.as_ref(),
+                None,
+                None,
+            )
+            .unwrap();
             for k in [1, 3, 8, m.min(n)] {
                 let k = k.min(m.min(n));
                 let name = format!("{name}, {m} x {n}, {k}");

@@ -16,6 +16,8 @@ use faer::{Mat, MatMut, MatRef};
 struct Way<D> {
     device: D,
     direct: bool,
+    /// What decomposes small matrices for it.
+    host: Option<CpuDevice>,
 }
 
 impl<D> Way<D> {
@@ -23,6 +25,7 @@ impl<D> Way<D> {
         Way {
             device,
             direct: true,
+            host: None,
         }
     }
 
@@ -30,6 +33,15 @@ impl<D> Way<D> {
         Way {
             device,
             direct: false,
+            host: None,
+        }
+    }
+
+    fn hosted(device: D) -> Self {
+        Way {
+            device,
+            direct: false,
+            host: Some(CpuDevice::new(1)),
         }
     }
 }
@@ -50,7 +62,7 @@ impl<T: Scalar, D: Elementwise<T> + SingularValues<T>> Decompose<T> for Way<D> {
         u: Option<MatMut<'_, T>>,
         v: Option<MatMut<'_, T>>,
     ) -> Result<Vec<S>> {
-        svd_by(&self.device, self.direct, x, u, v)
+        svd_by(&self.device, self.direct, self.host.as_ref(), x, u, v)
     }
 }
 
@@ -81,11 +93,33 @@ macro_rules! for_each_way {
             fn cpu_polar_f32() {
                 super::$body::<f32, _>(&Way::polar(CpuDevice::new(2)));
             }
+            #[test]
+            fn cpu_hosted_f64() {
+                super::$body::<f64, _>(&Way::hosted(CpuDevice::new(2)));
+            }
+            #[test]
+            fn cpu_hosted_f32() {
+                super::$body::<f32, _>(&Way::hosted(CpuDevice::new(2)));
+            }
             #[cfg(feature = "cuda")]
             #[test]
             fn cuda_f64() {
                 if let Some(gpu) = crate::common::gpu() {
                     super::$body::<f64, _>(&Way::polar(gpu));
+                }
+            }
+            #[cfg(feature = "cuda")]
+            #[test]
+            fn cuda_hosted_f64() {
+                if let Some(gpu) = crate::common::gpu() {
+                    super::$body::<f64, _>(&Way::hosted(gpu));
+                }
+            }
+            #[cfg(feature = "cuda")]
+            #[test]
+            fn cuda_hosted_f32() {
+                if let Some(gpu) = crate::common::gpu() {
+                    super::$body::<f32, _>(&Way::hosted(gpu));
                 }
             }
             #[cfg(feature = "cuda")]

@@ -11,8 +11,8 @@
 use faer::{MatMut, MatRef};
 
 use crate::algo::dense::balance::balance;
-use crate::algo::dense::scaling::{descaled, raised, Scaled};
-use crate::algo::dense::signs::{first_largest, is_negative, reverse_and_turn};
+use crate::algo::dense::scaling::{descaled, raised, scaled_there, Scaled};
+use crate::algo::dense::signs::{enough, first_largest, is_negative, reverse_and_turn};
 use crate::base::error::Result;
 use crate::base::scalar::{narrow, try_zeroed, widened, Scalar};
 use crate::device::spectral::{GeneralEigen, SymmetricEigen};
@@ -27,30 +27,50 @@ use crate::device::spectral::{GeneralEigen, SymmetricEigen};
 pub fn symmetric<S: Scalar, T: Scalar, D: SymmetricEigen<T>>(
     dev: &D,
     x: MatRef<'_, S>,
-    mut z: Option<MatMut<'_, T>>,
+    z: Option<MatMut<'_, T>>,
 ) -> Result<Vec<S>> {
     let n = x.nrows();
     if n == 0 {
         return Ok(Vec::new());
     }
     let mut w = try_zeroed::<T>(n)?;
-    let scaled = Scaled::<T>::lower(x)?;
-    {
-        let a = dev.load(scaled.view())?;
-        match &mut z {
-            Some(z) => {
-                let mut to = dev.output(z.as_mut())?;
-                dev.syev(&a, &mut w, Some(&mut to))?;
-                dev.store(to)?;
-            }
-            None => dev.syev(&a, &mut w, None)?,
+    let exponent = match scaled_there(dev, x, true)? {
+        Some((a, exponent)) => {
+            decompose(dev, &a, &mut w, z)?;
+            exponent
         }
+        None => {
+            let scaled = Scaled::<T>::lower(x)?;
+            decompose(dev, &dev.load(scaled.view())?, &mut w, z)?;
+            scaled.exponent()
+        }
+    };
+    descaled(&w, exponent)
+}
+
+/// As [`symmetric`], of a scaled matrix.
+fn decompose<T: Scalar, D: SymmetricEigen<T>>(
+    dev: &D,
+    a: &D::Mat<'_>,
+    w: &mut [T],
+    z: Option<MatMut<'_, T>>,
+) -> Result<()> {
+    let n = w.len();
+    if let Some(mut z) = z {
+        let mut to = dev.output(z.as_mut())?;
+        dev.syev(a, w, Some(&mut to))?;
+        if D::FINISHES {
+            dev.turn(&mut to, 0..n, None, enough::<T>(), true)?;
+        }
+        dev.store(to)?;
+        if !D::FINISHES {
+            reverse_and_turn(z)?;
+        }
+    } else {
+        dev.syev(a, w, None)?;
     }
     w.reverse();
-    if let Some(z) = z {
-        reverse_and_turn(z)?;
-    }
-    descaled(&w, scaled.exponent())
+    Ok(())
 }
 
 /// Eigenvalues of a general matrix, real parts and imaginary parts, by decreasing modulus. Those of

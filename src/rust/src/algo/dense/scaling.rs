@@ -4,14 +4,17 @@
 //! nothing but entries that are below the smallest normal number after it. A matrix of doubles is
 //! rounded to single precision after its scaling, so that its entries may be of any size.
 
+use std::any::TypeId;
 use std::ops::Range;
 
 use faer::{MatMut, MatRef};
 
 use crate::base::chunks::{by_columns, in_parts_of};
 use crate::base::error::{Error, Result};
+use crate::base::matrix::Part;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::base::threads::wanted;
+use crate::device::spectral::SymmetricEigen;
 
 /// A scaled copy of a matrix, perhaps in another precision.
 pub(crate) struct Scaled<T> {
@@ -61,6 +64,15 @@ fn largest<T: Scalar>(x: MatRef<'_, T>, lower: bool) -> Result<f64> {
     in_parts_of(1, wanted(), 0..x.ncols(), x.nrows() as f64, of, larger)
 }
 
+/// The exponent of the [`largest`] magnitude, or [`Error::NonFinite`].
+fn exponent<T: Scalar>(x: MatRef<'_, T>, lower: bool) -> Result<i32> {
+    let largest = largest(x, lower)?;
+    match largest.is_nan() {
+        true => Err(Error::NonFinite),
+        false => Ok(exponent_of(largest)),
+    }
+}
+
 /// `out <- x factors[0] factors[1]`, where [`largest`] looks.
 fn copy<S: Scalar, T: Scalar>(
     x: MatRef<'_, S>,
@@ -93,11 +105,7 @@ impl<T: Scalar> Scaled<T> {
 
     fn new<S: Scalar>(x: MatRef<'_, S>, lower: bool) -> Result<Self> {
         let (m, n) = x.shape();
-        let largest = largest(x, lower)?;
-        if largest.is_nan() {
-            return Err(Error::NonFinite);
-        }
-        let exponent = exponent_of(largest);
+        let exponent = exponent(x, lower)?;
         let mut data = try_zeroed(m * n)?;
         let out = MatMut::from_column_major_slice_mut(&mut data, m, n);
         copy(x, halves::<S>(-exponent), lower, out)?;
@@ -117,6 +125,39 @@ impl<T: Scalar> Scaled<T> {
     }
 }
 
+/// A copy on the device, scaled there, and the exponent, as from [`Scaled`]. `None` if that is for
+/// the host: the device does not scale, or the matrix has to be rounded.
+///
+/// # Errors
+/// [`Error::NonFinite`], and those of the device.
+pub(crate) fn scaled_there<S: Scalar, T: Scalar, D: SymmetricEigen<T>>(
+    dev: &D,
+    x: MatRef<'_, S>,
+    lower: bool,
+) -> Result<Option<(D::Mat<'static>, i32)>> {
+    let Some(x) = same::<S, T>(x).filter(|_| D::FINISHES) else {
+        return Ok(None);
+    };
+    let exponent = exponent(x, lower)?;
+    let mut a = dev.load_temporary(x, Part::All)?;
+    for by in halves::<f64>(-exponent) {
+        if by != 1.0 {
+            dev.scale(by, &mut a)?;
+        }
+    }
+    Ok(Some((a, exponent)))
+}
+
+/// The matrix, if S is T.
+fn same<'x, S: Scalar, T: Scalar>(x: MatRef<'x, S>) -> Option<MatRef<'x, T>> {
+    if TypeId::of::<S>() != TypeId::of::<T>() {
+        return None;
+    }
+    let ((m, n), (rs, cs)) = (x.shape(), (x.row_stride(), x.col_stride()));
+    // SAFETY: the types are the same, and so are the lifetimes.
+    Some(unsafe { MatRef::from_raw_parts(x.as_ptr().cast::<T>(), m, n, rs, cs) })
+}
+
 /// `values 2^exponent`, in the precision of the matrix before its scaling.
 pub(crate) fn descaled<T: Scalar, S: Scalar>(values: &[T], exponent: i32) -> Result<Vec<S>> {
     let [one, two] = halves::<S>(exponent);
@@ -134,11 +175,7 @@ pub(crate) fn descaled<T: Scalar, S: Scalar>(values: &[T], exponent: i32) -> Res
 /// As [`Scaled::all`].
 pub(crate) fn raised<S: Scalar>(x: MatRef<'_, S>) -> Result<(Vec<f64>, i32)> {
     let (m, n) = x.shape();
-    let largest = largest(x, false)?;
-    if largest.is_nan() {
-        return Err(Error::NonFinite);
-    }
-    let exponent = exponent_of(largest).min(0);
+    let exponent = exponent(x, false)?.min(0);
     let [one, two] = halves::<f64>(-exponent);
     let mut wide = try_zeroed(m * n)?;
     for (j, column) in wide.chunks_exact_mut(m.max(1)).enumerate() {

@@ -13,10 +13,15 @@ use crate::base::threads::wanted;
 /// Multiplications that take as long as the search for one entry's sign.
 const COST: f64 = 8.0;
 
+/// The part of the largest magnitude that counts as equal to it.
+pub(crate) fn enough<T: Scalar>() -> f64 {
+    1.0 - T::EPS.sqrt()
+}
+
 /// The first position of the largest size.
 pub(crate) fn first_largest<T: Scalar>(sizes: impl Iterator<Item = f64> + Clone) -> usize {
     let largest = sizes.clone().fold(0.0, f64::max);
-    let enough = largest * (1.0 - T::EPS.sqrt());
+    let enough = largest * enough::<T>();
     let mut sizes = sizes;
     sizes.position(|s| s >= enough).unwrap_or(0)
 }

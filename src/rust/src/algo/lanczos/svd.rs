@@ -14,7 +14,7 @@ use faer::{Mat, MatMut, MatRef};
 
 use crate::algo::dense::scaling::descaled;
 use crate::algo::dense::signs;
-use crate::algo::dense::svd::svd as dense_svd;
+use crate::algo::dense::svd::{svd as dense_svd, Small};
 use crate::algo::lanczos::basis::Basis;
 use crate::algo::lanczos::eigen::{columns, gathered, quotients, relative, residuals, tails};
 use crate::algo::lanczos::operator::{Linear, Scaled};
@@ -24,12 +24,6 @@ use crate::base::error::Result;
 use crate::base::matrix::Trans;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::device::elementwise::Elementwise;
-use crate::device::spectral::SingularValues;
-
-/// What decomposes matrices of the order of the basis.
-pub trait Small: Elementwise<f64> + SingularValues<f64> {}
-
-impl<H: Elementwise<f64> + SingularValues<f64>> Small for H {}
 
 /// Singular vectors.
 struct Triplets<M> {
@@ -80,7 +74,7 @@ fn all<T: Scalar, D: Elementwise<T>, H: Small, A: Linear<T, D>>(
     let (mut u, mut v) = (try_zeroed(m * size)?, try_zeroed(n * size)?);
     let left = MatMut::from_column_major_slice_mut(&mut u, m, size);
     let right = MatMut::from_column_major_slice_mut(&mut v, n, size);
-    dense_svd(host, x, Some(left), Some(right))?;
+    dense_svd(host, None::<&H>, x, Some(left), Some(right))?;
     let places: Vec<usize> = (0..wanted.count).collect();
     Ok(Triplets {
         left: bring(dev, columns(&u, m, &places).as_ref(), m)?,
@@ -135,7 +129,7 @@ fn some<T: Scalar, D: Elementwise<T>, H: Small, A: Linear<T, D>>(
         let [to_x, to_y] =
             [&mut x, &mut y].map(|to| MatMut::from_column_major_slice_mut(to, count, count));
         let square = b.as_ref().submatrix(0, 0, count, count);
-        let values = dense_svd(host, square, Some(to_x), Some(to_y))?;
+        let values = dense_svd(host, None::<&H>, square, Some(to_x), Some(to_y))?;
         norm = values[0];
         let ordered = (Which::Largest, &values[..]);
         let residual = tails(&rest, &x, count);

@@ -7,34 +7,104 @@
 //!
 //! Nakatsukasa & Higham, SIAM J. Sci. Comput. 35 (2013).
 
+use faer::{MatMut, MatRef};
+
 use super::polar::{orthogonal_factor, times};
+use super::{svd, Small};
 use crate::base::error::{Error, Result};
 use crate::base::matrix::{Block, Part, Trans};
 use crate::base::probe::{distance, scaled, signs, squares};
-use crate::base::scalar::{try_zeroed, Scalar};
+use crate::base::scalar::{narrow, try_zeroed, widened, Scalar};
 use crate::device::elementwise::{Elementwise, Index, Scaling};
+use crate::device::memory::Memory;
 use crate::device::spectral::SymmetricEigen;
+
+/// Up to this order the host decomposes a triangle while a device would wait for itself: the steps
+/// of the polar decomposition are some hundred launches.
+const SMALL: usize = 128;
 
 /// Singular values in descending order, and vectors with free signs, of a matrix on the device with
 /// at least as many rows as columns. Its largest entry should be about one.
-pub fn tall<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>>(
+///
+/// `host`, if given, decomposes matrices of few columns, after QR.
+pub fn tall<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
     dev: &D,
+    host: Option<&H>,
     x: D::Mat<'static>,
     u: Option<&mut D::Mat<'_>>,
     v: Option<&mut D::Mat<'_>>,
 ) -> Result<Vec<T>> {
     let (_, n) = dev.shape(&x);
     let (square, reflectors) = triangle_if_tall(dev, x)?;
-    let polar = orthogonal_factor(dev, &square)?;
+    let vectors = u.is_some() || v.is_some();
+    let (d, vectors) = match host.filter(|_| n <= SMALL) {
+        Some(host) => on_host(dev, host, &square, vectors)?,
+        None => of_square(dev, &square, vectors)?,
+    };
+    let Some((left, right)) = vectors else {
+        return Ok(d);
+    };
+    let whole = Block::leading(n, n);
+    if let Some(v) = v {
+        dev.copy_block(&right, whole, v, (0, 0))?;
+    }
+    match (u, reflectors) {
+        (Some(u), Some((reflectors, tau))) => dev.ormqr_under(&reflectors, &tau, &left, u)?,
+        (Some(u), None) => dev.copy_block(&left, whole, u, (0, 0))?,
+        (None, _) => {}
+    }
+    Ok(d)
+}
+
+/// Singular values, and the left and right vectors if they are wanted.
+type Parts<M, T> = (Vec<T>, Option<(M, M)>);
+
+/// Decomposes a small matrix on the host, in double precision.
+fn on_host<T: Scalar, D: Memory<T>, H: Small>(
+    dev: &D,
+    host: &H,
+    square: &D::Mat<'_>,
+    vectors: bool,
+) -> Result<Parts<D::Mat<'static>, T>> {
+    let (n, _) = dev.shape(square);
+    let mut read = try_zeroed::<T>(n * n)?;
+    dev.read(square, MatMut::from_column_major_slice_mut(&mut read, n, n))?;
+    let read = widened(&read)?;
+    let x = MatRef::from_column_major_slice(&read, n, n);
+    let size = if vectors { n * n } else { 0 };
+    let (mut u, mut v) = (try_zeroed::<f64>(size)?, try_zeroed::<f64>(size)?);
+    let [left, right] =
+        [&mut u, &mut v].map(|to| vectors.then(|| MatMut::from_column_major_slice_mut(to, n, n)));
+    let d = svd(host, None::<&H>, x, left, right)?;
+    let bring = |from: &[f64]| {
+        let mut narrowed = try_zeroed::<T>(n * n)?;
+        narrow(from, &mut narrowed)?;
+        dev.load_temporary(MatRef::from_column_major_slice(&narrowed, n, n), Part::All)
+    };
+    let vectors = match vectors {
+        true => Some((bring(&u)?, bring(&v)?)),
+        false => None,
+    };
+    Ok((d.into_iter().map(T::from_f64).collect(), vectors))
+}
+
+/// As [`tall`], of a square matrix.
+fn of_square<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>>(
+    dev: &D,
+    square: &D::Mat<'static>,
+    vectors: bool,
+) -> Result<Parts<D::Mat<'static>, T>> {
+    let (_, n) = dev.shape(square);
+    let polar = orthogonal_factor(dev, square)?;
     let zero = T::from_f64(0.0);
-    let h = symmetric_factor(dev, &polar, &square)?;
+    let h = symmetric_factor(dev, &polar, square)?;
     let mut w = try_zeroed(n)?;
-    if u.is_none() && v.is_none() {
+    if !vectors {
         dev.syev(&h, &mut w, None)?;
         drop(h);
         let mut d: Vec<T> = w.into_iter().map(magnitude).collect();
         d.sort_by(|x, y| y.to_f64().total_cmp(&x.to_f64()));
-        return is_right_sum(dev, &square, &d).map(|()| d);
+        return is_right_sum(dev, square, &d).map(|()| (d, None));
     }
     let mut vectors = dev.blank(n, n)?;
     dev.syev(&h, &mut w, Some(&mut vectors))?;
@@ -71,22 +141,10 @@ pub fn tall<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>>(
     drop(polar);
     dev.scale_columns(&product, &signs, Scaling::Replace, &mut left)?;
     if !is_orthonormal(dev, &left)? {
-        (left, d) = left_by_qr(dev, &square, &right, product)?;
+        (left, d) = left_by_qr(dev, square, &right, product)?;
     }
-    is_right(dev, &square, &d, &left, &right)?;
-    let whole = Block::leading(n, n);
-    if let Some(v) = v {
-        dev.copy_block(&right, whole, v, (0, 0))?;
-    }
-    let Some(u) = u else { return Ok(d) };
-    if let Some((reflectors, tau)) = reflectors {
-        dev.set_identity(u)?;
-        dev.copy_block(&left, whole, u, (0, 0))?;
-        dev.ormqr(Trans::No, &reflectors, &tau, u)?;
-    } else {
-        dev.copy_block(&left, whole, u, (0, 0))?;
-    }
-    Ok(d)
+    is_right(dev, square, &d, &left, &right)?;
+    Ok((d, Some((left, right))))
 }
 
 /// `(U'X + X'U) / 2`: the errors of U leave half as much in it as in `U'X`.

@@ -13,7 +13,7 @@ mod polar;
 
 use faer::{MatMut, MatRef};
 
-use crate::algo::dense::scaling::{descaled, Scaled};
+use crate::algo::dense::scaling::{descaled, scaled_there, Scaled};
 use crate::algo::dense::signs;
 use crate::base::error::Result;
 use crate::base::matrix::Part;
@@ -21,28 +21,36 @@ use crate::base::scalar::{try_zeroed, Scalar};
 use crate::device::elementwise::Elementwise;
 use crate::device::spectral::SingularValues;
 
+/// A device that decomposes small matrices for another one: the CPU.
+pub trait Small: Elementwise<f64> + SingularValues<f64> {}
+
+impl<H: Elementwise<f64> + SingularValues<f64>> Small for H {}
+
 /// Singular values in descending order, and vectors in the columns of `u` and `v`.
 ///
-/// The matrix may have more precision than the device computes in.
+/// The matrix may have more precision than the device computes in. A device without a routine of
+/// its own leaves small matrices to the `host`, if given.
 ///
 /// For an m by n matrix `u` has `min(m, n)` columns or m, and `v` `min(m, n)` or n.
 ///
 /// # Errors
 /// [`Error::NonFinite`](crate::base::error::Error::NonFinite), and those of
 /// [`SingularValues::gesvd`].
-pub fn svd<S: Scalar, T: Scalar, D: Elementwise<T> + SingularValues<T>>(
+pub fn svd<S: Scalar, T: Scalar, D: Elementwise<T> + SingularValues<T>, H: Small>(
     dev: &D,
+    host: Option<&H>,
     x: MatRef<'_, S>,
     u: Option<MatMut<'_, T>>,
     v: Option<MatMut<'_, T>>,
 ) -> Result<Vec<S>> {
-    svd_by(dev, D::DIRECT, x, u, v)
+    svd_by(dev, D::DIRECT, host, x, u, v)
 }
 
 /// As [`svd`], by the device's routine if `direct`, and else by polar decomposition.
-pub fn svd_by<S: Scalar, T: Scalar, D: Elementwise<T> + SingularValues<T>>(
+pub fn svd_by<S: Scalar, T: Scalar, D: Elementwise<T> + SingularValues<T>, H: Small>(
     dev: &D,
     direct: bool,
+    host: Option<&H>,
     x: MatRef<'_, S>,
     mut u: Option<MatMut<'_, T>>,
     mut v: Option<MatMut<'_, T>>,
@@ -54,26 +62,74 @@ pub fn svd_by<S: Scalar, T: Scalar, D: Elementwise<T> + SingularValues<T>>(
     let mut d = try_zeroed::<T>(size)?;
     // Polar decomposition is for matrices with at least as many rows as columns.
     let turned = !direct && x.nrows() < x.ncols();
-    let scaled = Scaled::<T>::all(if turned { x.transpose() } else { x })?;
+    let exponent;
     {
         let mut left = u.as_mut().map(|u| dev.output(u.as_mut())).transpose()?;
         let mut right = v.as_mut().map(|v| dev.output(v.as_mut())).transpose()?;
         if direct {
+            let scaled = Scaled::<T>::all(x)?;
             let a = dev.load(scaled.view())?;
             dev.gesvd(&a, &mut d, left.as_mut(), right.as_mut())?;
+            exponent = scaled.exponent();
         } else {
-            let a = dev.load_temporary(scaled.view(), Part::All)?;
+            let a;
+            (a, exponent) = loaded(dev, x, turned)?;
             d = match turned {
-                true => by_polar::tall(dev, a, right.as_mut(), left.as_mut())?,
-                false => by_polar::tall(dev, a, left.as_mut(), right.as_mut())?,
+                true => by_polar::tall(dev, host, a, right.as_mut(), left.as_mut())?,
+                false => by_polar::tall(dev, host, a, left.as_mut(), right.as_mut())?,
             };
+        }
+        if D::FINISHES {
+            turn_there(dev, size, left.as_mut(), right.as_mut())?;
         }
         for side in [left, right].into_iter().flatten() {
             dev.store(side)?;
         }
     }
-    turn(size, u, v)?;
-    descaled(&d, scaled.exponent())
+    if !D::FINISHES {
+        turn(size, u, v)?;
+    }
+    descaled(&d, exponent)
+}
+
+/// A copy on the device, transposed if `turned` and scaled, and the exponent.
+fn loaded<S: Scalar, T: Scalar, D: Elementwise<T> + SingularValues<T>>(
+    dev: &D,
+    x: MatRef<'_, S>,
+    turned: bool,
+) -> Result<(D::Mat<'static>, i32)> {
+    let Some((a, exponent)) = scaled_there(dev, x, false)? else {
+        let scaled = Scaled::<T>::all(if turned { x.transpose() } else { x })?;
+        let a = dev.load_temporary(scaled.view(), Part::All)?;
+        return Ok((a, scaled.exponent()));
+    };
+    if !turned {
+        return Ok((a, exponent));
+    }
+    let mut transpose = dev.blank(x.ncols(), x.nrows())?;
+    dev.transpose(&a, &mut transpose)?;
+    Ok((transpose, exponent))
+}
+
+/// Applies the rule of signs on the device.
+fn turn_there<'m, T: Scalar, D: SingularValues<T>>(
+    dev: &D,
+    size: usize,
+    u: Option<&mut D::Mat<'m>>,
+    v: Option<&mut D::Mat<'m>>,
+) -> Result<()> {
+    let (lead, mut follow) = match (u, v) {
+        (u, Some(v)) => (v, u),
+        (Some(u), None) => (u, None),
+        (None, None) => return Ok(()),
+    };
+    let enough = signs::enough::<T>();
+    dev.turn(lead, 0..size, follow.as_deref_mut(), enough, false)?;
+    for side in [Some(lead), follow].into_iter().flatten() {
+        let cols = dev.shape(side).1;
+        dev.turn(side, size..cols, None, enough, false)?;
+    }
+    Ok(())
 }
 
 /// Applies the rule of signs.

@@ -4,9 +4,10 @@ use crate::backend::cuda::driver::guards::{require, require_indexable};
 use crate::backend::cuda::matrix::views::Matrix;
 use crate::backend::cuda::{cholesky, lu, qr, triangular, CudaDevice};
 use crate::base::error::Result;
-use crate::base::matrix::{Trans, Uplo};
+use crate::base::matrix::{Block, Trans, Uplo};
 use crate::base::scalar::Scalar;
 use crate::device::lapack::{Lapack, LuInfo, PivotedCholesky, PivotedQr};
+use crate::device::memory::Memory;
 
 impl<T: Scalar> Lapack<T> for CudaDevice {
     fn potrf(&self, uplo: Uplo, a: &mut Matrix<'_, T>) -> Result<()> {
@@ -73,6 +74,28 @@ impl<T: Scalar> Lapack<T> for CudaDevice {
             "ormqr: shapes do not fit",
         )?;
         qr::householder::apply(self.ctx, trans, a.view(), tau, c.view())
+    }
+
+    fn ormqr_under(
+        &self,
+        a: &Matrix<'_, T>,
+        tau: &[T],
+        b: &Matrix<'_, T>,
+        c: &mut Matrix<'_, T>,
+    ) -> Result<()> {
+        let ((m, n), (rows, cols)) = (a.shape(), c.shape());
+        let fits = tau.len() <= m.min(n).min(cols) && rows == m;
+        require(
+            fits && b.shape() == (tau.len(), tau.len()),
+            "ormqr: shapes do not fit",
+        )?;
+        if qr::householder::apply_under(self.ctx, a.view(), tau, b.view(), c.view())? {
+            return Ok(());
+        }
+        let whole = Block::leading(tau.len(), tau.len());
+        c.set_identity(self.ctx)?;
+        self.copy_block(b, whole, c, (0, 0))?;
+        self.ormqr(Trans::No, a, tau, c)
     }
 
     fn orgqr(&self, a: &Matrix<'_, T>, tau: &[T], q: &mut Matrix<'_, T>) -> Result<()> {

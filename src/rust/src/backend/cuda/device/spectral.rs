@@ -1,6 +1,9 @@
 //! Eigenvalues of symmetric matrices.
 
+use std::ops::Range;
+
 use crate::backend::cuda::driver::guards::{require, require_indexable};
+use crate::backend::cuda::elementwise::columns;
 use crate::backend::cuda::matrix::views::Matrix;
 use crate::backend::cuda::{spectral, CudaDevice};
 use crate::base::error::Result;
@@ -21,6 +24,30 @@ impl<T: Scalar> SymmetricEigen<T> for CudaDevice {
         )?;
         require_indexable((n, n))?;
         spectral::symmetric::decompose(self.ctx, a.view(), w, z.map(|z| z.view()), |_| Ok(()))
+    }
+
+    const FINISHES: bool = true;
+
+    fn scale(&self, by: f64, a: &mut Matrix<'_, T>) -> Result<()> {
+        columns::scale_by(self.ctx, by, a.view())
+    }
+
+    fn turn(
+        &self,
+        q: &mut Matrix<'_, T>,
+        columns: Range<usize>,
+        follow: Option<&mut Matrix<'_, T>>,
+        enough: f64,
+        reversed: bool,
+    ) -> Result<()> {
+        let exist = |a: &Matrix<'_, T>| columns.start <= columns.end && columns.end <= a.shape().1;
+        let fits = exist(q) && follow.as_ref().is_none_or(|f| exist(f));
+        require(fits, "turn: there are fewer columns")?;
+        let of = |a: &Matrix<'_, T>| {
+            let (rows, first) = (a.shape().0, columns.start);
+            a.view().sub(0, first, rows, columns.len())
+        };
+        columns::turn(self.ctx, of(q), follow.map(|f| of(f)), enough, reversed)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Columns times numbers, and their inner products (`kernels/elementwise/columns.cu`).
+//! Columns times numbers, their inner products and their signs (`kernels/elementwise/columns.cu`).
 
 use faer::MatMut;
 
@@ -6,7 +6,7 @@ use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::guards::require;
 use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
-use crate::backend::cuda::matrix::views::{blocks_for, Matrix};
+use crate::backend::cuda::matrix::views::{blocks_for, Matrix, View};
 use crate::backend::cuda::transfer::matrix::download;
 use crate::base::error::Result;
 use crate::base::matrix::Part;
@@ -15,6 +15,7 @@ use crate::device::elementwise::Scaling;
 
 const SCALE: Kernel = Kernel::new(Family::Columns, "columns_scale_plain");
 const DOT: Kernel = Kernel::new(Family::Columns, "columns_dot_sliced");
+const TURN: Kernel = Kernel::new(Family::Columns, "columns_turn_plain");
 
 /// Columns of a launch.
 const TOGETHER: usize = 8;
@@ -34,6 +35,33 @@ pub(crate) fn scale<T: Scalar>(
     let fits = x.shape() == y.shape() && by.len() == x.shape().1;
     require(fits, "non-conformable arrays")?;
     let (x, y) = (x.view(), y.view());
+    let alike = by.windows(2).all(|pair| pair[0] == pair[1]);
+    match by.first() {
+        Some(by) if alike && is_whole(x) && is_whole(y) => {
+            scale_views(ctx, as_column(x), &[*by], how, as_column(y))
+        }
+        _ => scale_views(ctx, x, by, how, y),
+    }
+}
+
+/// Whether the columns are in memory one after the other, so that they can count as one.
+fn is_whole<T: Scalar>(a: View<T>) -> bool {
+    a.rs == 1 && a.ld() == a.rows as i64
+}
+
+/// The one column of a view whose columns are next to each other.
+fn as_column<T: Scalar>(a: View<T>) -> View<T> {
+    View::new(a.ptr, a.rows * a.cols, 1, a.rows * a.cols)
+}
+
+/// As [`scale`]. The views may be the same.
+fn scale_views<T: Scalar>(
+    ctx: &'static Context,
+    x: View<T>,
+    by: &[f64],
+    how: Scaling,
+    y: View<T>,
+) -> Result<()> {
     for first in (0..x.cols).step_by(TOGETHER) {
         let count = TOGETHER.min(x.cols - first);
         let f = |c: usize| by.get(first + c).copied().unwrap_or(0.0);
@@ -61,6 +89,54 @@ pub(crate) fn scale<T: Scalar>(
         )?;
     }
     Ok(())
+}
+
+/// `Y <- Y + X`, of one shape.
+pub(crate) fn add<T: Scalar>(ctx: &'static Context, x: View<T>, y: View<T>) -> Result<()> {
+    scale_views(ctx, x, &vec![1.0; x.cols], Scaling::Add, y)
+}
+
+/// `A <- by A`.
+pub(crate) fn scale_by<T: Scalar>(ctx: &'static Context, by: f64, a: View<T>) -> Result<()> {
+    let whole = as_column(a);
+    require(is_whole(a), "scale: the columns are not next to each other")?;
+    scale_views(ctx, whole, &[by], Scaling::Replace, whole)
+}
+
+/// Gives columns of `q` their signs, and those of `follow` the same ones. Without `follow`, the
+/// order of the columns is reversed if `reversed`.
+pub(crate) fn turn<T: Scalar>(
+    ctx: &'static Context,
+    q: View<T>,
+    follow: Option<View<T>>,
+    enough: f64,
+    reversed: bool,
+) -> Result<()> {
+    if q.is_empty() {
+        return Ok(());
+    }
+    let fits = follow.is_none_or(|f| f.cols == q.cols && !reversed);
+    require(fits, "turn: there are other columns to follow")?;
+    let blocks = if reversed { q.cols.div_ceil(2) } else { q.cols };
+    let (rows, ptr, ld) = follow.map_or((0, 0, 0), |f| (f.rows, f.ptr, f.ld()));
+    let reversed = i32::from(reversed);
+    ctx.launch::<T>(
+        TURN,
+        blocks,
+        1,
+        256,
+        &args![
+            q.rows,
+            q.cols,
+            q.ptr,
+            q.ld(),
+            rows,
+            ptr,
+            ld,
+            enough,
+            reversed
+        ],
+    )
 }
 
 pub(crate) fn dots<T: Scalar>(

@@ -12,6 +12,9 @@ use super::reflectors::{width, BlockReflector, LD};
 use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
+use crate::backend::cuda::elementwise::columns;
+use crate::backend::cuda::gemm::gemm_syrk::multiply;
+use crate::backend::cuda::gemm::update::Update;
 use crate::backend::cuda::lu::work::chunk_rows;
 use crate::backend::cuda::matrix::views::{set_identity, View};
 use crate::backend::cuda::qr::apply::{apply_in_turns, Part};
@@ -97,6 +100,43 @@ pub(crate) fn apply<T: Scalar>(
 ) -> Result<()> {
     let flops = reflect_flops((a.rows, tau.len()), c.cols);
     apply_in_blocks(ctx, trans, a, tau, c, |_| 0, flops)
+}
+
+/// `C <- Q [B; 0]`, if the reflectors make one block, and whether they do. B has as many rows as
+/// there are reflectors, and C as many columns as B.
+///
+/// `Q [B; 0] = [B; 0] - V (T V1' B)` for the first rows V1 of V, so that C is written once.
+pub(crate) fn apply_under<T: Scalar>(
+    ctx: &'static Context,
+    a: View<T>,
+    tau: &[T],
+    b: View<T>,
+    c: View<T>,
+) -> Result<bool> {
+    let (k, cols) = (tau.len(), b.cols);
+    if k == 0 || k > width::<T>(ctx) || b.rows != k || c.cols != cols {
+        return Ok(false);
+    }
+    let tau = Buffer::from_slice(ctx, tau)?;
+    let block = BlockReflector::new::<T>(ctx, k, a.rows, cols)?;
+    let small = [
+        Buffer::of::<T>(ctx, k * cols)?,
+        Buffer::of::<T>(ctx, k * cols)?,
+    ];
+    let [x, y] = [0, 1].map(|i| View::new(small[i].ptr, k, cols, k));
+    let negative = Update {
+        alpha: T::from_f64(-1.0),
+        ..Update::assign()
+    };
+    let queued = || {
+        let h = block.load(0, a.sub(0, 0, a.rows, k), tau.ptr)?;
+        multiply(ctx, Update::assign(), h.v.sub(0, 0, k, k).t(), b, x)?;
+        multiply(ctx, Update::assign(), h.t, x, y)?;
+        multiply(ctx, negative, h.v, y, c)?;
+        columns::add(ctx, b, c.sub(0, 0, k, cols))
+    };
+    // After an error no work may be left in the stream, because its memory is freed.
+    ctx.or_drain(queued()).map(|()| true)
 }
 
 /// C <- the first columns of Q, no fewer than there are reflectors.

@@ -61,6 +61,7 @@ families! {
     ChaseBack => "chase_back",
     ChaseBackTiles => "chase_back_tiles",
     OneStage => "one_stage",
+    EigenBatch => "eigen_batch",
     Norms => "norms",
     Precision => "precision",
     Elementwise => "elementwise",

@@ -184,7 +184,7 @@ __device__ __forceinline__ void tridiagonalize(int n, T* diagonal, T* below, Wor
 template <typename T>
 __device__ __forceinline__ void form_vectors(int n, T* z, Workspace<T>& s) {
     const int t = threadIdx.x, ld = odd_stride(n);
-    // Thread t is alone with its entries until the next barrier.
+    // Nothing is pending.
     if (t < n) s.v[t] = s.w[t] = T(0);
     if (t == 0) s.a[n * ld - ld + n - 1] = T(1);
     __syncthreads();

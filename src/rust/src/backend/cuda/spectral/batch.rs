@@ -35,7 +35,10 @@ const WARPS: usize = 4;
 /// Bytes of workspace for matrices that are solved together.
 const WORK_BYTES: usize = 512 << 20;
 
-/// The number of matrices whose work takes some hundredths of a second.
+/// So few bytes are allocated without a query of the free memory.
+const FEW_BYTES: usize = 64 << 20;
+
+/// The number of matrices of the largest order whose work takes some hundredths of a second.
 const LEAST: usize = 1024;
 
 /// Threads for one matrix while it becomes tridiagonal.
@@ -110,6 +113,20 @@ impl Work {
     }
 }
 
+/// How many of `count` matrices to solve together: as many as there is room for, and as are solved
+/// in some hundredths of a second.
+fn together<T>(ctx: &'static Context, n: usize, count: usize, vectors: bool) -> Result<usize> {
+    let each = Work::bytes::<T>(n, vectors);
+    let quick = LEAST.saturating_mul((THREADS / n).pow(3).max(1));
+    let wanted = count.min(quick).min(WORK_BYTES / each);
+    let bytes = wanted * each;
+    let room = match bytes <= FEW_BYTES {
+        true => bytes,
+        false => bytes.min(ctx.memory()?.0 / 4),
+    };
+    Ok((room / each).max(1))
+}
+
 /// Values of the matrices that stand side by side in `a`, descending, and their vectors in `z`, in
 /// this order and with the signs of the rule. Entries must be of order one.
 ///
@@ -126,9 +143,7 @@ pub(crate) fn solve<T: Scalar>(
         return Ok(Vec::new());
     }
     let vectors = z.is_some();
-    let together = WORK_BYTES / Work::bytes::<T>(n, vectors);
-    let quick = LEAST * (THREADS / n).pow(3).max(1);
-    let step = together.min(quick).clamp(1, count);
+    let step = together::<T>(ctx, n, count, vectors)?;
     let work = Work::new::<T>(ctx, n, step, vectors)?;
     let values = Buffer::of::<T>(ctx, n * count)?;
     let status = Buffer::of::<i32>(ctx, count)?;

@@ -8,7 +8,10 @@
 namespace {
 
 // Rotations that are loaded together.
-constexpr int ROTATIONS_AHEAD = 4;
+constexpr int ROTATIONS_AHEAD = 8;
+
+__device__ __forceinline__ double fused(double x, double y, double z) { return fma(x, y, z); }
+__device__ __forceinline__ float fused(float x, float y, float z) { return fmaf(x, y, z); }
 
 // The sweep on rows low .. high, in one row of the vectors, whose entries are `ld` apart.
 template <typename T>
@@ -27,16 +30,17 @@ __device__ __forceinline__ void apply_sweep(int low, int high, const Rotation<T>
         }
 #pragma unroll
         for (int k = 0; k < ROTATIONS_AHEAD; ++k) {
-            at[(1 - k) * ld] = r[k].sine * x[k] + r[k].cosine * y;
-            y = r[k].cosine * x[k] - r[k].sine * y;
+            // The next rotation waits for one operation on y.
+            at[(1 - k) * ld] = fused(r[k].cosine, y, r[k].sine * x[k]);
+            y = fused(-r[k].sine, y, r[k].cosine * x[k]);
         }
         at -= ROTATIONS_AHEAD * ld;
         by += ROTATIONS_AHEAD;
     }
     for (; left > 0; --left) {
         const T x = *at;
-        at[ld] = by->sine * x + by->cosine * y;
-        y = by->cosine * x - by->sine * y;
+        at[ld] = fused(by->cosine, y, by->sine * x);
+        y = fused(-by->sine, y, by->cosine * x);
         at -= ld;
         ++by;
     }

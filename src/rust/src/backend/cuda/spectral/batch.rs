@@ -122,7 +122,7 @@ fn together<T>(ctx: &'static Context, n: usize, count: usize, vectors: bool) -> 
     let bytes = wanted * each;
     let room = match bytes <= FEW_BYTES {
         true => bytes,
-        false => bytes.min(ctx.memory()?.0 / 4),
+        false => bytes.min((ctx.memory()?.0 / 4) as usize),
     };
     Ok((room / each).max(1))
 }

@@ -21,8 +21,8 @@
 #' - `cudafactor_error_indefinite` (`argument`, `column`, `iteration`, `cosine`): [pcg()] found in
 #'   this iteration, for this right-hand side, that `"A"` or `"M"` is not positive definite; without
 #'   the last three fields, a sparse factorization found it.
-#' - `cudafactor_error_not_symmetric` (`argument`): a matrix for [pcg()] or [ichol()], or for
-#'   [gpu_eigen()] with `k`, is not symmetric, beyond rounding.
+#' - `cudafactor_error_not_symmetric` (`argument`; `index`, `name` in a batch): a matrix for [pcg()]
+#'   or [ichol()], or for [gpu_eigen()] with `k` or of a batch, is not symmetric, beyond rounding.
 #' - `cudafactor_error_not_converged` (`routine`): no method found eigenvalues or singular values
 #'   that pass a check.
 #' - `cudafactor_error_singular` (`index`, `rcond` or `rank`): the pivot or diagonal entry `index`

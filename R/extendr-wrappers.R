@@ -91,6 +91,14 @@ native_svd <- function(x, xdim, u, ucols, v, vcols, how) .Call(wrap__native_svd,
 # Whether isSymmetric() is TRUE for a matrix of finite doubles without dimnames
 native_is_symmetric <- function(x, n) .Call(wrap__native_is_symmetric, x, n)
 
+# out = the eigenvectors of each of some symmetric matrices if they are wanted; answers their
+# eigenvalues
+native_eigen_batch <- function(x, n, vectors, out, how) .Call(wrap__native_eigen_batch, x, n, vectors, out, how)
+
+# The position of the first of some matrices of finite doubles for which isSymmetric() is FALSE;
+# 0 if there is none
+native_first_asymmetric <- function(x, n) .Call(wrap__native_first_asymmetric, x, n)
+
 # out = the handle of f(x); whether a number became NaN
 native_resident_map <- function(f, x, out, how) .Call(wrap__native_resident_map, f, x, out, how)
 

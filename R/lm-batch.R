@@ -81,15 +81,16 @@ problem_names <- function(x, y, call) {
   of_x %||% of_y
 }
 
-# Stops at the first problem that has a value that is not finite.
-check_batch <- function(values, operand, problems, where, call) {
+# Stops at the first problem (or matrix) that has a value that is not finite.
+check_batch <- function(values, operand, problems, where, call,
+                        text = base_text("NA/NaN/Inf in '%s'", operand), what = "problem") {
   if (all_finite(values, where, call)) {
     return(invisible())
   }
   each <- length(values) / dim(values)[[length(dim(values))]]
   index <- as.integer((which(!is.finite(values))[[1L]] - 1) %/% each + 1)
   place <- with_name(list(index = index), problems)
-  text <- in_batch_text(place, base_text("NA/NaN/Inf in '%s'", operand), "problem")
+  text <- in_batch_text(place, text, what)
   stop(error_condition("non_finite", text, call, c(list(argument = operand), place)))
 }
 

@@ -25,10 +25,11 @@ WHEEL = (
 )
 WHEEL_SHA256 = "5d6a0d32fdc7ea39917c20065614ae93add6f577d840233237ff08e9a38f58f0"
 
-# The architectures with machine code, one packed file for each line. A GPU runs code for its major
-# number and a minor number that is not greater. Code for 9.0 and 10.0 comes from the same PTX and
-# is so alike that one file for both is a quarter smaller. For 7.5 and 8.0 it is a twelfth.
-GROUPS = [[75, 80], [90, 100], [120]]
+# The architectures with machine code, in their order in the packed file of a source. A GPU runs
+# code for its major number and a minor number that is not greater. One file for all is a fourteenth
+# smaller than three. Code for an architecture is unpacked with all before it: 150 MB take a second,
+# and all code of the largest source has 4.6 MB.
+TARGETS = [90, 100, 75, 80, 120]
 # The driver compiles PTX for these; that they assemble is checked.
 OTHERS = [60, 61, 70, 86, 87, 89, 103, 121]
 
@@ -104,7 +105,7 @@ def newest(variants: dict, arch: int):
 
 
 def images(modules: dict, pool) -> tuple:
-    """Machine code for all architectures of GROUPS.
+    """Machine code for all TARGETS.
 
     `modules`: name -> {architecture: PTX}. Returns the files, name -> bytes before packing, and
     what kernels use, (name, architecture) -> see assemble().
@@ -116,8 +117,7 @@ def images(modules: dict, pool) -> tuple:
     jobs = [
         (name, newest(variants, arch), arch)
         for name, variants in modules.items()
-        for group in GROUPS
-        for arch in group
+        for arch in TARGETS
         if newest(variants, arch)
         and not (
             arch in WITHOUT_DOUBLE
@@ -130,18 +130,14 @@ def images(modules: dict, pool) -> tuple:
     done = dict(zip([(n, a) for n, _, a in jobs], pool.starmap(assemble, jobs, chunksize=1)))
     files = {}
     for name, variants in modules.items():
-        for group in GROUPS:
-            codes = [(arch, done[name, arch][0]) for arch in group if (name, arch) in done]
-            if codes:
-                head = [f"sm_{arch} {len(code)}" for arch, code in codes]
-                # Each line once, in order.
-                head += dict.fromkeys(
-                    line for arch, _ in codes for line in parameters(newest(variants, arch))
-                )
-                text = "\n".join(head) + "\n\n"
-                files[f"{name}.sm_{codes[0][0]}.cubin.lzma"] = text.encode() + b"".join(
-                    code for _, code in codes
-                )
+        codes = [(arch, done[name, arch][0]) for arch in TARGETS if (name, arch) in done]
+        head = [f"sm_{arch} {len(code)}" for arch, code in codes]
+        # Each line once, in order.
+        head += dict.fromkeys(
+            line for arch, _ in codes for line in parameters(newest(variants, arch))
+        )
+        text = "\n".join(head) + "\n\n"
+        files[f"{name}.cubin.lzma"] = text.encode() + b"".join(code for _, code in codes)
     return files, {key: used for key, (_, used) in done.items()}
 
 

@@ -19,12 +19,14 @@ pub(crate) static OLDER_PTX: &[Image] = &[
 #[cfg(not(any(test, feature = "older-ptx")))]
 pub(crate) static OLDER_PTX: &[Image] = &[];
 
-/// Machine code. A file may have that of a newer architecture, too.
+/// The stem of a source, the architectures, and the packed machine code for them.
+type MachineCode = (&'static str, &'static [i32], &'static [u8]);
+
 #[cfg(not(feature = "ptx-only"))]
-pub(crate) static CUBINS: &[Image] = &[
+pub(crate) static CUBINS: &[MachineCode] = &[
 {cubins}];
 #[cfg(feature = "ptx-only")]
-pub(crate) static CUBINS: &[Image] = &[];
+pub(crate) static CUBINS: &[MachineCode] = &[];
 '''
 
 HEAD = '''\
@@ -47,12 +49,23 @@ def dotted(arch: int) -> str:
 
 
 def rows(files) -> str:
-    """One line of Rust for each file."""
+    """One line of Rust for each file of PTX."""
     lines = []
     for name in sorted(files):
         stem, arch, kind, _ = name.split(".")
         arch = arch.removeprefix("sm_")
         lines.append(f'    ("{stem}", {arch}, include_bytes!("{kind}/{name}")),\n')
+    return "".join(lines)
+
+
+def codes(cubins: dict) -> str:
+    """The Rust for each file of machine code, with the architectures that it names."""
+    lines = []
+    for name in sorted(cubins):
+        head = cubins[name].split(b"\n\n")[0].decode().splitlines()
+        archs = [line.split()[0].removeprefix("sm_") for line in head if line.startswith("sm_")]
+        lines.append(f'    ("{name.split(".")[0]}", &[{", ".join(archs)}],\n')
+        lines.append(f'        include_bytes!("cubin/{name}")),\n')
     return "".join(lines)
 
 
@@ -69,7 +82,7 @@ def images(ptx, cubins) -> str:
     """The Rust source that includes every packed file."""
     old = older(ptx)
     new = set(ptx) - set(old)
-    return RUST.format(ptx=rows(new), older=rows(old), cubins=rows(cubins))
+    return RUST.format(ptx=rows(new), older=rows(old), cubins=codes(cubins))
 
 
 def cell(registers: int, spilled: int, shared: int) -> str:

@@ -21,6 +21,7 @@ use cudafactor::base::matrix::{Trans, Uplo};
 
 use peers::cases::Bench;
 use peers::eigen::{eigen, singular, tall_singular};
+use peers::eigen_batch::eigen_batched;
 use peers::factors::{cholesky, cholesky_batched, triangular};
 use peers::library::Peers;
 use peers::lu::{cholesky_beside_lu, lu};
@@ -38,6 +39,10 @@ const VARIANTS: usize = 4096;
 /// Matrices in a batch, and the largest order of them that is measured.
 const BATCH: usize = 1000;
 const BATCH_LARGEST: usize = 512;
+
+/// Matrices in a batch of eigenproblems, and the largest order of ours in one launch.
+const EIGEN_BATCH: usize = 512;
+const EIGEN_LARGEST: usize = 166;
 
 /// Rows of tall matrices, by their columns.
 const TALL: [(usize, usize); 3] = [(1_000_000, 64), (200_000, 256), (100_000, 1000)];
@@ -60,7 +65,7 @@ const fn entry(name: &'static str, sizes: &'static [usize]) -> Entry {
 /// Orders of eigenvalues and singular values.
 const SPECTRAL: [usize; 5] = [1024, 2048, 4096, 8192, 16384];
 
-const ROUTINES: [Entry; 25] = [
+const ROUTINES: [Entry; 27] = [
     entry("gemm", &SIZES),
     entry("syrk", SIZES.split_at(1).1),
     entry("trsm", FEWER),
@@ -86,6 +91,8 @@ const ROUTINES: [Entry; 25] = [
     entry("syevd_values", &SPECTRAL),
     entry("gesvdp", &SPECTRAL),
     entry("svd_tall", &[64, 1000]),
+    entry("syev_batched", &[16, 32, 64, 128]),
+    entry("syev_batched_values", &[32, 128]),
 ];
 
 struct Options {
@@ -189,6 +196,11 @@ fn rows(bench: &Bench<'_>, routine: &str, n: usize, mut emit: impl FnMut(Outcome
         "syevd_values" => emit(eigen(bench, n, false)),
         "gesvdp" => emit(singular(bench, n)),
         "svd_tall" => emit(tall_singular(bench, n)),
+        "syev_batched" | "syev_batched_values" if n > EIGEN_LARGEST => {
+            eprintln!("{routine}: left out at n = {n}, above {EIGEN_LARGEST}");
+        }
+        "syev_batched" => emit(eigen_batched(bench, EIGEN_BATCH, n, true)),
+        "syev_batched_values" => emit(eigen_batched(bench, EIGEN_BATCH, n, false)),
         other => emit(Err(format!("no routine {other}").into())),
     }
 }

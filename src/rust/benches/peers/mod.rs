@@ -4,6 +4,7 @@ pub mod blas;
 pub mod cases;
 pub mod data;
 pub mod eigen;
+pub mod eigen_batch;
 pub mod factors;
 pub mod library;
 pub mod lu;

@@ -21,6 +21,12 @@ pub fn qr_flops((m, n): (usize, usize)) -> f64 {
     4.0 * k * (m * n - (m + n) * k / 2.0 + k * k / 3.0)
 }
 
+/// Operations of the eigenvalues of a symmetric matrix of order n, and of its vectors.
+pub fn eigen_flops(n: usize, vectors: bool) -> f64 {
+    let each = if vectors { 14.0 } else { 4.0 };
+    each / 3.0 * area((n, n)) * n as f64
+}
+
 /// Operations of k reflectors of m rows, each a row shorter than the one before, on a matrix of n
 /// columns.
 pub fn reflect_flops((m, k): (usize, usize), n: usize) -> f64 {

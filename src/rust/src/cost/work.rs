@@ -4,7 +4,7 @@
 use std::fmt;
 
 use crate::base::matrix::Change;
-use crate::cost::flops::{apply_flops, area, cholesky_flops, lu_flops, qr_flops};
+use crate::cost::flops::{apply_flops, area, cholesky_flops, eigen_flops, lu_flops, qr_flops};
 
 /// What is done, as far as it decides how fast it goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -249,9 +249,27 @@ impl Work {
     /// they are wanted.
     pub fn eigen(n: usize, vectors: bool) -> Work {
         let all = area((n, n));
-        let (each, written) = if vectors { (14.0, all) } else { (4.0, 0.0) };
-        let flops = each / 3.0 * all * n as f64;
-        Work::new(Verb::Eigen, flops, (all, written)).factors((n, n))
+        let written = if vectors { all } else { 0.0 };
+        Work::new(Verb::Eigen, eigen_flops(n, vectors), (all, written)).factors((n, n))
+    }
+
+    /// As [`Work::eigen`], for `count` matrices. A GPU solves large ones one after the other.
+    pub fn eigen_batch(n: usize, count: usize, vectors: bool) -> Work {
+        let (one, all) = (Work::eigen(n, vectors), count as f64);
+        Work {
+            operands: Operands::Batch(count, (n, n)),
+            flops: all * one.flops,
+            read: all * one.read,
+            written: all * one.written,
+            steps: if n > EIGEN_TOGETHER {
+                all * one.steps
+            } else {
+                one.steps
+            },
+            entries: all * one.entries,
+            count: all.max(1.0),
+            ..one
+        }
     }
 
     /// Singular values, and so many columns of U and of V.
@@ -316,6 +334,10 @@ impl Work {
         }
     }
 }
+
+/// The largest order of matrices whose eigenvalues a GPU finds for many of them at once. Its shared
+/// memory holds one.
+const EIGEN_TOGETHER: usize = 166;
 
 /// Iterations that a linear program is thought to take.
 const LP_ITERATIONS: f64 = 15.0;

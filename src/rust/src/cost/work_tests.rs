@@ -32,6 +32,14 @@ fn decompositions_have_their_operations() {
     assert_eq!(Work::eigen(6, false).flops, 4.0 / 3.0 * n * n * n);
     assert_eq!(Work::eigen(6, false).written, 0.0);
     assert_eq!(Work::eigen(6, true).written, n * n);
+    let (one, batch) = (Work::eigen(6, true), Work::eigen_batch(6, 10, true));
+    assert_eq!((batch.flops, batch.count), (10.0 * one.flops, 10.0));
+    assert_eq!(
+        (batch.entries, batch.steps),
+        (10.0 * one.entries, one.steps)
+    );
+    assert_eq!(Work::eigen_batch(500, 10, false).steps, 5000.0);
+    assert_eq!(Work::eigen_batch(6, 0, true).flops, 0.0);
     // QR of 100 x 6 and Q times a square matrix, and the square one.
     let tall = Work::svd((100, 6), (6, 6));
     assert_eq!(tall.flops, 4.0 * 100.0 * n * n + 9.0 * n * n * n);

@@ -6,6 +6,8 @@
 
 use std::ops::Range;
 
+use faer::MatMut;
+
 use crate::base::error::{Error, Result};
 use crate::base::scalar::Scalar;
 use crate::device::memory::Memory;
@@ -47,6 +49,29 @@ fn left_to_the_host() -> Error {
     Error::Internal {
         what: "this device leaves scaling and signs to the host".to_owned(),
     }
+}
+
+/// Gives the vectors of one matrix, by increasing value, their order and their signs.
+pub type Arrange<'a, T> = dyn Fn(MatMut<'_, T>) -> Result<()> + Sync + 'a;
+
+/// Eigenvalues of many small symmetric matrices of one order, side by side in one matrix.
+pub trait EigenBatch<T: Scalar>: SymmetricEigen<T> {
+    /// Whether [`EigenBatch::syev_batched`] accepts matrices of order n. Larger ones are solved one
+    /// by one.
+    fn takes_eigen(&self, n: usize) -> bool;
+    /// Eigenvalues of each matrix in descending order in `w`, n after n, and its eigenvectors in
+    /// the same columns of `z`, in the order and with the signs that `arrange` gives. Only lower
+    /// triangles are read.
+    ///
+    /// Answers the positions of the matrices that it could not solve, whose values and vectors are
+    /// undefined.
+    fn syev_batched(
+        &self,
+        a: &Self::Mat<'_>,
+        w: &mut [T],
+        z: Option<&mut Self::Mat<'_>>,
+        arrange: &Arrange<'_, T>,
+    ) -> Result<Vec<usize>>;
 }
 
 /// Eigenvalues of general matrices, by a routine that checks what it returns.

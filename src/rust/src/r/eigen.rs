@@ -3,6 +3,7 @@
 use extendr_api::prelude::*;
 use faer::MatMut;
 
+use crate::algo::dense::eigen_batch::symmetric_batch;
 use crate::algo::dense::symmetry::is_symmetric_as_base;
 use crate::algo::dense::{eigen, svd};
 use crate::backend::cpu::spectral::threads_for;
@@ -58,6 +59,27 @@ fn native_eigen_symmetric(x: Robj, n: Robj, vectors: Robj, out: Robj, how: Robj)
             tell_threads::<T, _>(dev, n);
             with_matrix::<T, _>(out.slice(), dim, |z| {
                 eigen::symmetric::<f64, T, _>(dev, args::view(x, (n, n)), z)
+            })
+        })?;
+        Ok(list!(values = values))
+    })
+}
+
+/// out = the eigenvectors of each of some symmetric matrices if they are wanted; answers their
+/// eigenvalues
+#[extendr]
+fn native_eigen_batch(x: Robj, n: Robj, vectors: Robj, out: Robj, how: Robj) -> Robj {
+    reply(|| {
+        let how = How::parse(&how)?;
+        let (n, vectors) = (args::size(&n)?, args::flag(&vectors)?);
+        let count = args::doubles(&x)?.len().checked_div(n * n).unwrap_or(0);
+        let all = (n, n * count);
+        let x = args::matrix(&x, all)?;
+        let dim = (n, columns(vectors, all.1));
+        let mut out = Out::new(&out, dim)?;
+        let values = on_device!(&how, Work::eigen_batch(n, count, vectors), |dev, T| {
+            with_matrix::<T, _>(out.slice(), dim, |z| {
+                symmetric_batch::<f64, T, _>(dev, args::view(x, all), z)
             })
         })?;
         Ok(list!(values = values))
@@ -137,10 +159,27 @@ fn native_is_symmetric(x: Robj, n: Robj) -> Robj {
     })
 }
 
+/// The position of the first of some matrices of finite doubles for which isSymmetric() is FALSE;
+/// 0 if there is none
+#[extendr]
+fn native_first_asymmetric(x: Robj, n: Robj) -> Robj {
+    reply(|| {
+        let n = args::size(&n)?;
+        for (i, x) in args::doubles(&x)?.chunks_exact((n * n).max(1)).enumerate() {
+            if !is_symmetric_as_base(args::view(x, (n, n)))? {
+                return Ok(list!(index = (i + 1) as f64));
+            }
+        }
+        Ok(list!(index = 0.0))
+    })
+}
+
 extendr_module! {
     mod eigen;
     fn native_eigen_symmetric;
     fn native_eigen_general;
     fn native_svd;
     fn native_is_symmetric;
+    fn native_eigen_batch;
+    fn native_first_asymmetric;
 }

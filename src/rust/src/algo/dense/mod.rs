@@ -9,6 +9,7 @@ pub mod centre;
 pub mod cholesky;
 pub mod condition;
 pub mod eigen;
+pub mod eigen_batch;
 pub mod host_to_host;
 pub mod least_squares;
 pub mod lu;

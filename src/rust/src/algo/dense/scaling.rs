@@ -9,10 +9,10 @@ use std::ops::Range;
 
 use faer::{MatMut, MatRef};
 
-use crate::base::chunks::{by_columns, in_parts_of};
+use crate::base::chunks::{by_columns, chained, in_parts_of};
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Part;
-use crate::base::scalar::{try_zeroed, Scalar};
+use crate::base::scalar::{room, try_zeroed, Scalar};
 use crate::base::threads::wanted;
 use crate::device::spectral::SymmetricEigen;
 
@@ -90,6 +90,38 @@ fn copy<S: Scalar, T: Scalar>(
     })
 }
 
+/// Writes the scaled matrix where [`largest`] looks, and answers the exponent.
+fn scale<S: Scalar, T: Scalar>(x: MatRef<'_, S>, lower: bool, out: MatMut<'_, T>) -> Result<i32> {
+    let exponent = exponent(x, lower)?;
+    copy(x, halves::<S>(-exponent), lower, out)?;
+    Ok(exponent)
+}
+
+/// As [`Scaled::lower`] of each of the square matrices side by side, in `out`. Nothing is written
+/// above the diagonals. Answers the exponents.
+pub(crate) fn scale_each<S: Scalar, T: Scalar>(
+    x: MatRef<'_, S>,
+    out: MatMut<'_, T>,
+) -> Result<Vec<i32>> {
+    let n = x.nrows();
+    let each = |(columns, mut out): (Range<usize>, MatMut<'_, T>)| {
+        let mut exponents = room(columns.len() / n.max(1))?;
+        for first in (0..columns.len()).step_by(n.max(1)) {
+            let one = x.subcols(columns.start + first, n);
+            exponents.push(scale(one, true, out.as_mut().subcols_mut(first, n))?);
+        }
+        Ok(exponents)
+    };
+    in_parts_of(
+        n.max(1),
+        wanted(),
+        (0..x.ncols(), out),
+        n as f64,
+        each,
+        chained,
+    )
+}
+
 impl<T: Scalar> Scaled<T> {
     /// # Errors
     /// [`Error::NonFinite`], or too little memory.
@@ -105,14 +137,12 @@ impl<T: Scalar> Scaled<T> {
 
     fn new<S: Scalar>(x: MatRef<'_, S>, lower: bool) -> Result<Self> {
         let (m, n) = x.shape();
-        let exponent = exponent(x, lower)?;
         let mut data = try_zeroed(m * n)?;
         let out = MatMut::from_column_major_slice_mut(&mut data, m, n);
-        copy(x, halves::<S>(-exponent), lower, out)?;
         Ok(Scaled {
+            exponent: scale(x, lower, out)?,
             data,
             shape: (m, n),
-            exponent,
         })
     }
 
@@ -140,10 +170,14 @@ pub(crate) fn scaled_there<S: Scalar, T: Scalar, D: SymmetricEigen<T>>(
     };
     let exponent = exponent(x, lower)?;
     let mut a = dev.load_temporary(x, Part::All)?;
-    for by in halves::<f64>(-exponent) {
-        if by != 1.0 {
-            dev.scale(by, &mut a)?;
-        }
+    let [one, two] = halves::<f64>(-exponent);
+    // Nearly always the power itself is a normal number.
+    let steps = match (one * two).is_normal() {
+        true => [one * two, 1.0],
+        false => [one, two],
+    };
+    for by in steps.into_iter().filter(|by| *by != 1.0) {
+        dev.scale(by, &mut a)?;
     }
     Ok(Some((a, exponent)))
 }
@@ -231,6 +265,28 @@ mod tests {
         copy(x.as_ref(), [0.5, 0.5], true, out.as_mut()).unwrap();
         let half = |i: usize, j: usize| if i < j { 0.0 } else { (i + j) as f64 / 4.0 };
         assert!(out == faer::Mat::from_fn(n, n, half));
+    }
+
+    #[test]
+    fn each_matrix_has_its_own_exponent() {
+        let n = 3;
+        let sizes = [1e-300, 0.0, 5.0, 1e300];
+        let x = faer::Mat::from_fn(n, n * sizes.len(), |i, j| match i < j % n {
+            true => f64::NAN,
+            false => sizes[j / n],
+        });
+        let mut out = faer::Mat::<f32>::zeros(n, n * sizes.len());
+        let exponents = scale_each(x.as_ref(), out.as_mut()).unwrap();
+        for (k, size) in sizes.into_iter().enumerate() {
+            let one = Scaled::<f32>::lower(x.as_ref().subcols(k * n, n)).unwrap();
+            assert_eq!(exponents[k], one.exponent(), "{size}");
+            assert!(out.as_ref().subcols(k * n, n) == one.view());
+        }
+        let none = faer::Mat::<f64>::zeros(0, 0);
+        assert_eq!(
+            scale_each(none.as_ref(), faer::Mat::<f64>::zeros(0, 0).as_mut()),
+            Ok(vec![])
+        );
     }
 
     #[test]

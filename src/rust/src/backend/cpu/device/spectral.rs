@@ -5,7 +5,8 @@ use crate::backend::cpu::{spectral, CpuDevice};
 use crate::base::error::Result;
 use crate::base::packing;
 use crate::base::scalar::Scalar;
-use crate::device::spectral::{GeneralEigen, SingularValues, SymmetricEigen};
+use crate::device::batched::is_batch;
+use crate::device::spectral::{Arrange, EigenBatch, GeneralEigen, SingularValues, SymmetricEigen};
 
 impl<T: Scalar> SymmetricEigen<T> for CpuDevice {
     fn syev(&self, a: &CpuMat<'_, T>, w: &mut [T], z: Option<&mut CpuMat<'_, T>>) -> Result<()> {
@@ -16,6 +17,30 @@ impl<T: Scalar> SymmetricEigen<T> for CpuDevice {
         let fits = z.as_ref().is_none_or(|z| z.shape() == a.shape());
         require(fits, "the vectors have other dimensions than the matrix")?;
         spectral::symmetric::syev(a, w, z, self.threads)
+    }
+}
+
+impl<T: Scalar> EigenBatch<T> for CpuDevice {
+    fn takes_eigen(&self, n: usize) -> bool {
+        spectral::threads_for(n, self.threads) == 1
+    }
+
+    fn syev_batched(
+        &self,
+        a: &CpuMat<'_, T>,
+        w: &mut [T],
+        z: Option<&mut CpuMat<'_, T>>,
+        arrange: &Arrange<'_, T>,
+    ) -> Result<Vec<usize>> {
+        packing::ready()?;
+        let a = a.view();
+        let square = is_batch(a.shape()) && a.ncols() == w.len();
+        require(square, "the matrices are not square")?;
+        let z = z.map(CpuMat::view_mut).transpose()?;
+        let fits = z.as_ref().is_none_or(|z| z.shape() == a.shape());
+        require(fits, "the vectors have other dimensions than the matrices")?;
+        spectral::batch::syev_batched(a, w, z, arrange, self.threads)?;
+        Ok(Vec::new())
     }
 }
 

@@ -11,6 +11,7 @@
 //! It imports `base`, `vector` and the views of `matrix`. Start with [`symmetric`].
 
 mod basis;
+pub(super) mod batch;
 mod bidiagonal;
 mod bidiagonal_pass;
 #[cfg(test)]

@@ -8,7 +8,8 @@ use crate::backend::cuda::matrix::views::Matrix;
 use crate::backend::cuda::{spectral, CudaDevice};
 use crate::base::error::Result;
 use crate::base::scalar::Scalar;
-use crate::device::spectral::{SingularValues, SymmetricEigen};
+use crate::device::batched::is_batch;
+use crate::device::spectral::{Arrange, EigenBatch, SingularValues, SymmetricEigen};
 
 impl<T: Scalar> SymmetricEigen<T> for CudaDevice {
     fn syev(&self, a: &Matrix<'_, T>, w: &mut [T], z: Option<&mut Matrix<'_, T>>) -> Result<()> {
@@ -48,6 +49,34 @@ impl<T: Scalar> SymmetricEigen<T> for CudaDevice {
             a.view().sub(0, first, rows, columns.len())
         };
         columns::turn(self.ctx, of(q), follow.map(|f| of(f)), enough, reversed)
+    }
+}
+
+impl<T: Scalar> EigenBatch<T> for CudaDevice {
+    fn takes_eigen(&self, n: usize) -> bool {
+        spectral::batch::fits::<T>(self.ctx, n)
+    }
+
+    /// The kernel gives the vectors their order and their signs.
+    fn syev_batched(
+        &self,
+        a: &Matrix<'_, T>,
+        w: &mut [T],
+        z: Option<&mut Matrix<'_, T>>,
+        _arrange: &Arrange<'_, T>,
+    ) -> Result<Vec<usize>> {
+        let shape = a.shape();
+        let square = is_batch(shape) && shape.1 == w.len();
+        require(
+            square && spectral::batch::fits::<T>(self.ctx, shape.0),
+            "syev_batched: the matrices are not square, or too large",
+        )?;
+        let fits = z.as_ref().is_none_or(|z| z.shape() == shape);
+        require(
+            fits,
+            "syev_batched: the vectors have other dimensions than the matrices",
+        )?;
+        spectral::batch::solve(self.ctx, a.view(), w, z.map(|z| z.view()))
     }
 }
 

@@ -61,6 +61,7 @@ families! {
     ChaseBack => "chase_back",
     ChaseBackTiles => "chase_back_tiles",
     OneStage => "one_stage",
+    EigenBatch => "eigen_batch",
     Norms => "norms",
     Precision => "precision",
     Elementwise => "elementwise",
@@ -127,19 +128,18 @@ impl Family {
     /// The packed machine code for a device of that compute capability, and the architecture it is
     /// for; none if the library has no machine code for such a device.
     pub(crate) fn machine_code(self, (major, minor): (i32, i32)) -> Option<(&'static [u8], i32)> {
-        // The architecture, and the oldest in a file with its code. A family that needs 8.0 has no
-        // code for 7.5.
-        let (files, arch): (&[i32], i32) = match (major, minor) {
-            (7, 5..) => (&[75], 75),
-            (8, _) => (&[75, 80], 80),
-            (9, _) => (&[90], 90),
-            (10, _) => (&[90], 100),
-            (12, _) => (&[120], 120),
+        let arch = match (major, minor) {
+            (7, 5..) => 75,
+            (8, _) => 80,
+            (9, _) => 90,
+            (10, _) => 100,
+            (12, _) => 120,
             _ => return None,
         };
+        // A family that needs 8.0 has no code for 7.5.
         let found = images::CUBINS
             .iter()
-            .find(|i| i.0 == self.stem() && files.contains(&i.1))?;
+            .find(|i| i.0 == self.stem() && i.1.contains(&arch))?;
         Some((found.2, arch))
     }
 }

@@ -5,9 +5,11 @@
 //! [`one_stage`] is for small matrices. [`band`] is the first of two stages, [`chase`] the second,
 //! whose Q2 [`back`] applies. [`tridiagonal`] finds the eigenvectors of T: `divide` joins halves;
 //! `split`, `deflate` and `tables` are its arithmetic on the host. `probe` checks what comes out.
+//! [`batch`] is for many small matrices.
 
 mod back;
 mod band;
+pub(super) mod batch;
 #[cfg(test)]
 mod cases;
 mod chase;

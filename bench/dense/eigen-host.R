@@ -51,16 +51,16 @@ for (n in as.integer(arguments[-1L])) {
   a <- matrix(runif(n * n), n)
   s <- a + t(a)
   small <- function(call) if (n <= 2048L) call
-  keep("eigen, vectors", n, function() gpu_eigen(s, TRUE, device = "cuda"),
+  keep("eigen, vectors", n, function() gpu_eigen(s, TRUE),
     small(function() eigen(s, TRUE)))
-  keep("eigen, values", n, function() gpu_eigen(s, TRUE, TRUE, device = "cuda"),
+  keep("eigen, values", n, function() gpu_eigen(s, TRUE, TRUE),
     small(function() eigen(s, TRUE, TRUE)))
-  keep("svd, vectors", n, function() gpu_svd(a, device = "cuda"), small(function() svd(a)))
-  keep("svd, values", n, function() gpu_svd(a, 0, 0, device = "cuda"),
+  keep("svd, vectors", n, function() gpu_svd(a), small(function() svd(a)))
+  keep("svd, values", n, function() gpu_svd(a, 0, 0),
     small(function() svd(a, 0, 0)))
 }
 for (dim in list(c(1e6L, 100L), c(20000L, 2000L))) {
   x <- matrix(runif(prod(dim)), dim[[1L]])
   keep(sprintf("prcomp, %d rows", dim[[1L]]), dim[[2L]],
-    function() gpu_prcomp(x, device = "cuda"), function() prcomp(x))
+    function() gpu_prcomp(x), function() prcomp(x))
 }

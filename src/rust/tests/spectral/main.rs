@@ -7,6 +7,7 @@ mod batch;
 mod few;
 mod general;
 mod kinds;
+mod large;
 mod svd;
 mod symmetric;
 

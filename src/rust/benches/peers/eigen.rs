@@ -1,6 +1,6 @@
 //! Symmetric eigenvalues beside cuSOLVER's `Xsyevd`, and singular values beside `Xgesvdp`.
 
-use cudafactor::algo::dense::svd::by_polar;
+use cudafactor::algo::dense::svd::tall::tall;
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::backend::cuda::CudaDevice;
 use cudafactor::backend::cuda::Matrix;
@@ -105,7 +105,7 @@ pub fn singular(bench: &Bench<'_>, n: usize) -> Outcome<Row> {
     let mut peer_a = dev.zeros(n, n)?;
     let theirs = Decomposition::new(peers, dev, Verb::Singular, &a)?;
     let (mut u, mut v) = (dev.zeros(n, n)?, dev.zeros(n, n)?);
-    let d = by_polar::tall(
+    let d = tall(
         dev,
         None::<&CpuDevice>,
         dev.duplicate(&a, Part::All)?,
@@ -118,7 +118,7 @@ pub fn singular(bench: &Bench<'_>, n: usize) -> Outcome<Row> {
     let mut ours = || {
         once(dev, 1, || {
             let again = dev.duplicate(&a, Part::All)?;
-            by_polar::tall(dev, None::<&CpuDevice>, again, Some(&mut u), Some(&mut v))?;
+            tall(dev, None::<&CpuDevice>, again, Some(&mut u), Some(&mut v))?;
             Ok(())
         })
     };
@@ -148,7 +148,7 @@ pub fn tall_singular(bench: &Bench<'_>, n: usize) -> Outcome<Row> {
         dev.synchronize()?;
         once(dev, 1, || {
             let x = again.take().ok_or("one run each")?;
-            by_polar::tall(dev, Some(&host), x, Some(&mut u), Some(&mut v))?;
+            tall(dev, Some(&host), x, Some(&mut u), Some(&mut v))?;
             Ok(())
         })
     };
@@ -159,7 +159,7 @@ pub fn tall_singular(bench: &Bench<'_>, n: usize) -> Outcome<Row> {
             dev.geqrf(&mut factors)?;
             if n > 64 {
                 let x = again.take().ok_or("one run each")?;
-                by_polar::tall(dev, Some(&host), x, Some(&mut left), None)?;
+                tall(dev, Some(&host), x, Some(&mut left), None)?;
                 dev.gemm(1.0, Trans::No, &a, Trans::No, &left, 0.0, &mut product)?;
             }
             Ok(())

@@ -49,7 +49,7 @@ fn scaled(d: &[f64], x: &Mat<f64>) -> Mat<f64> {
     Mat::from_fn(x.nrows(), x.ncols(), |i, j| d[i] * x[(i, j)])
 }
 
-/// Asserts that `A = left diag(d) right'`, and that both have orthonormal columns, on these vectors.
+/// Asserts on such vectors that `A = left diag(d) right'` with orthonormal columns of both.
 fn is_right(
     name: &str,
     a: MatRef<'_, f64>,
@@ -126,7 +126,15 @@ fn a_tall_matrix<D: Elementwise<f64> + SingularValues<f64>>(dev: &D) {
     };
     let n = 50;
     let base = random::<f64>(m, n, 33);
-    let a = Host::<f64>::from_fn(m, n, |i, j| base.at(i, j) * 0.5f64.powi(j as i32));
+    // Of a small condition, and of a large one.
+    for ratio in [1.0, 0.5f64] {
+        let a = Host::<f64>::from_fn(m, n, |i, j| base.at(i, j) * ratio.powi(j as i32));
+        decomposes(dev, &a);
+    }
+}
+
+fn decomposes<D: Elementwise<f64> + SingularValues<f64>>(dev: &D, a: &Host<f64>) {
+    let (m, n) = (a.rows, a.cols);
     let (mut u, mut v) = (
         Host::from_fn(m, n, |_, _| 0.0),
         Host::from_fn(n, n, |_, _| 0.0),

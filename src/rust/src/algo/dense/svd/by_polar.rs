@@ -2,94 +2,21 @@
 //! routine of their own.
 //!
 //! `X = U_p H` and `H = V D V'` give `X = (U_p V) D V'`: matrix products do most of the work, in
-//! contrast to a reduction to bidiagonal form. A matrix with more rows than columns is replaced by
-//! the R of its QR factorization.
+//! contrast to a reduction to bidiagonal form.
 //!
 //! Nakatsukasa & Higham, SIAM J. Sci. Comput. 35 (2013).
 
-use faer::{MatMut, MatRef};
-
 use super::polar::{orthogonal_factor, times};
-use super::{svd, Small};
+use super::Parts;
 use crate::base::error::{Error, Result};
-use crate::base::matrix::{Block, Part, Trans};
+use crate::base::matrix::Trans;
 use crate::base::probe::{distance, scaled, signs, squares};
-use crate::base::scalar::{narrow, try_zeroed, widened, Scalar};
+use crate::base::scalar::{try_zeroed, Scalar};
 use crate::device::elementwise::{Elementwise, Index, Scaling};
-use crate::device::memory::Memory;
 use crate::device::spectral::SymmetricEigen;
 
-/// Up to this order the host decomposes a triangle while a device would wait for itself: the steps
-/// of the polar decomposition are some hundred launches.
-const SMALL: usize = 128;
-
-/// Singular values in descending order, and vectors with free signs, of a matrix on the device with
-/// at least as many rows as columns. Its largest entry should be about one.
-///
-/// `host`, if given, decomposes matrices of few columns, after QR.
-pub fn tall<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
-    dev: &D,
-    host: Option<&H>,
-    x: D::Mat<'static>,
-    u: Option<&mut D::Mat<'_>>,
-    v: Option<&mut D::Mat<'_>>,
-) -> Result<Vec<T>> {
-    let (_, n) = dev.shape(&x);
-    let (square, reflectors) = triangle_if_tall(dev, x)?;
-    let vectors = u.is_some() || v.is_some();
-    let (d, vectors) = match host.filter(|_| n <= SMALL) {
-        Some(host) => on_host(dev, host, &square, vectors)?,
-        None => of_square(dev, &square, vectors)?,
-    };
-    let Some((left, right)) = vectors else {
-        return Ok(d);
-    };
-    let whole = Block::leading(n, n);
-    if let Some(v) = v {
-        dev.copy_block(&right, whole, v, (0, 0))?;
-    }
-    match (u, reflectors) {
-        (Some(u), Some((reflectors, tau))) => dev.ormqr_under(&reflectors, &tau, &left, u)?,
-        (Some(u), None) => dev.copy_block(&left, whole, u, (0, 0))?,
-        (None, _) => {}
-    }
-    Ok(d)
-}
-
-/// Singular values, and the left and right vectors if they are wanted.
-type Parts<M, T> = (Vec<T>, Option<(M, M)>);
-
-/// Decomposes a small matrix on the host, in double precision.
-fn on_host<T: Scalar, D: Memory<T>, H: Small>(
-    dev: &D,
-    host: &H,
-    square: &D::Mat<'_>,
-    vectors: bool,
-) -> Result<Parts<D::Mat<'static>, T>> {
-    let (n, _) = dev.shape(square);
-    let mut read = try_zeroed::<T>(n * n)?;
-    dev.read(square, MatMut::from_column_major_slice_mut(&mut read, n, n))?;
-    let read = widened(&read)?;
-    let x = MatRef::from_column_major_slice(&read, n, n);
-    let size = if vectors { n * n } else { 0 };
-    let (mut u, mut v) = (try_zeroed::<f64>(size)?, try_zeroed::<f64>(size)?);
-    let [left, right] =
-        [&mut u, &mut v].map(|to| vectors.then(|| MatMut::from_column_major_slice_mut(to, n, n)));
-    let d = svd(host, None::<&H>, x, left, right)?;
-    let bring = |from: &[f64]| {
-        let mut narrowed = try_zeroed::<T>(n * n)?;
-        narrow(from, &mut narrowed)?;
-        dev.load_temporary(MatRef::from_column_major_slice(&narrowed, n, n), Part::All)
-    };
-    let vectors = match vectors {
-        true => Some((bring(&u)?, bring(&v)?)),
-        false => None,
-    };
-    Ok((d.into_iter().map(T::from_f64).collect(), vectors))
-}
-
-/// As [`tall`], of a square matrix.
-fn of_square<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>>(
+/// Singular values of a square matrix, and the left and right vectors if they are wanted.
+pub(super) fn of_square<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>>(
     dev: &D,
     square: &D::Mat<'static>,
     vectors: bool,
@@ -162,25 +89,6 @@ fn symmetric_factor<T: Scalar, D: Elementwise<T>>(
     dev.transpose(&h, &mut product)?;
     dev.scale_columns(&product, &vec![1.0; n], Scaling::Add, &mut h)?;
     Ok(h)
-}
-
-/// A square matrix, and the reflectors whose product with it is the given one, with their factors.
-type Square<M, T> = (M, Option<(M, Vec<T>)>);
-
-/// R of the QR factorization of a matrix with more rows than columns; a square matrix as given.
-fn triangle_if_tall<T: Scalar, D: Elementwise<T>>(
-    dev: &D,
-    mut x: D::Mat<'static>,
-) -> Result<Square<D::Mat<'static>, T>> {
-    let (m, n) = dev.shape(&x);
-    if m == n {
-        return Ok((x, None));
-    }
-    let tau = dev.geqrf(&mut x)?;
-    let mut r = dev.blank(n, n)?;
-    dev.copy_block(&x, Block::leading(n, n), &mut r, (0, 0))?;
-    dev.keep_part(Part::Upper, &mut r)?;
-    Ok((r, Some((x, tau))))
 }
 
 /// Left vectors and values of a singular matrix: `A V = Q R`, where R is diagonal to rounding

@@ -1,6 +1,6 @@
 //! Singular value decomposition, `X = U D V'`.
 //!
-//! Golub & Van Loan, 4th ed., section 8.6; LAPACK `gesdd`. [`by_polar`] is for devices that have
+//! Golub & Van Loan, 4th ed., section 8.6; LAPACK `gesdd`. [`tall`] is for devices that have
 //! no [`SingularValues::gesvd`].
 //!
 //! # Signs
@@ -8,8 +8,9 @@
 //! are equal to half of the digits. The same column of U follows. Without V, the rule holds for U,
 //! and it holds for columns of either that have no singular value.
 
-pub mod by_polar;
+mod by_polar;
 mod polar;
+pub mod tall;
 
 use faer::{MatMut, MatRef};
 
@@ -20,6 +21,9 @@ use crate::base::matrix::Part;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::device::elementwise::Elementwise;
 use crate::device::spectral::SingularValues;
+
+/// Singular values, and the left and right vectors if they are wanted.
+type Parts<M, T> = (Vec<T>, Option<(M, M)>);
 
 /// A device that decomposes small matrices for another one: the CPU.
 pub trait Small: Elementwise<f64> + SingularValues<f64> {}
@@ -75,8 +79,8 @@ pub fn svd_by<S: Scalar, T: Scalar, D: Elementwise<T> + SingularValues<T>, H: Sm
             let a;
             (a, exponent) = loaded(dev, x, turned)?;
             d = match turned {
-                true => by_polar::tall(dev, host, a, right.as_mut(), left.as_mut())?,
-                false => by_polar::tall(dev, host, a, left.as_mut(), right.as_mut())?,
+                true => tall::tall(dev, host, a, right.as_mut(), left.as_mut())?,
+                false => tall::tall(dev, host, a, left.as_mut(), right.as_mut())?,
             };
         }
         if D::FINISHES {

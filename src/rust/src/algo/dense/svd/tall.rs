@@ -1,0 +1,160 @@
+//! Singular value decomposition on devices without a routine of their own.
+//!
+//! A matrix with more rows than columns is replaced by the R of its QR factorization. The host
+//! decomposes a small R, and [`by_polar`](super::by_polar) another one.
+
+use faer::{MatMut, MatRef};
+
+use super::by_polar::of_square;
+use super::{svd, Parts, Small};
+use crate::base::error::Result;
+use crate::base::matrix::{Block, Part, Trans};
+use crate::base::scalar::{narrow, try_zeroed, widened, Scalar};
+use crate::device::elementwise::{Elementwise, Scaling};
+use crate::device::memory::Memory;
+use crate::device::spectral::SymmetricEigen;
+
+/// Up to this order the host decomposes a triangle while a device would wait for itself: the steps
+/// of the polar decomposition are some hundred launches.
+const SMALL: usize = 128;
+
+/// Up to this condition left vectors come from a division by singular values.
+const WELL_CONDITIONED: f64 = 64.0;
+
+/// Singular values in descending order, and vectors with free signs, of a matrix on the device with
+/// at least as many rows as columns. Its largest entry should be about one.
+///
+/// `host`, if given, decomposes matrices of few columns, after QR.
+pub fn tall<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
+    dev: &D,
+    host: Option<&H>,
+    x: D::Mat<'static>,
+    u: Option<&mut D::Mat<'_>>,
+    v: Option<&mut D::Mat<'_>>,
+) -> Result<Vec<T>> {
+    let (m, n) = dev.shape(&x);
+    let u = match u {
+        Some(u) if m > n && dev.shape(u).1 == n => return with_left(dev, host, x, u, v),
+        u => u,
+    };
+    let (square, reflectors) = triangle_if_tall(dev, x)?;
+    let (d, vectors) = decompose(dev, host, &square, u.is_some() || v.is_some())?;
+    let Some((left, right)) = vectors else {
+        return Ok(d);
+    };
+    let whole = Block::leading(n, n);
+    if let Some(v) = v {
+        dev.copy_block(&right, whole, v, (0, 0))?;
+    }
+    match (u, reflectors) {
+        (Some(u), Some((reflectors, tau))) => dev.ormqr_under(&reflectors, &tau, &left, u)?,
+        (Some(u), None) => dev.copy_block(&left, whole, u, (0, 0))?,
+        (None, _) => {}
+    }
+    Ok(d)
+}
+
+/// As [`tall`], of more rows than columns, and with as many left vectors as columns.
+///
+/// If the condition is small, `U = X V D^-1` is one product. It loses orthogonality by the
+/// condition times rounding.
+fn with_left<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
+    dev: &D,
+    host: Option<&H>,
+    mut x: D::Mat<'static>,
+    u: &mut D::Mat<'_>,
+    v: Option<&mut D::Mat<'_>>,
+) -> Result<Vec<T>> {
+    let (m, n) = dev.shape(&x);
+    let whole = Block::leading(m, n);
+    dev.copy_block(&x, whole, u, (0, 0))?;
+    let tau = dev.geqrf(u)?;
+    let (d, vectors) = decompose(dev, host, &triangle(dev, u)?, true)?;
+    let Some((mut left, right)) = vectors else {
+        return Ok(d);
+    };
+    let values: Vec<f64> = d.iter().map(|d| d.to_f64()).collect();
+    if values[0] > 0.0 && values[0] <= WELL_CONDITIONED * values[n - 1] {
+        let inverse: Vec<f64> = values.iter().map(|d| 1.0 / d).collect();
+        dev.scale_columns(&right, &inverse, Scaling::Replace, &mut left)?;
+        let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
+        dev.gemm(one, Trans::No, &x, Trans::No, &left, zero, u)?;
+    } else {
+        dev.ormqr_under(u, &tau, &left, &mut x)?;
+        dev.copy_block(&x, whole, u, (0, 0))?;
+    }
+    if let Some(v) = v {
+        dev.copy_block(&right, Block::leading(n, n), v, (0, 0))?;
+    }
+    Ok(d)
+}
+
+/// Decomposes a square matrix on the device, or a small one on the `host`.
+fn decompose<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
+    dev: &D,
+    host: Option<&H>,
+    square: &D::Mat<'static>,
+    vectors: bool,
+) -> Result<Parts<D::Mat<'static>, T>> {
+    match host.filter(|_| dev.shape(square).0 <= SMALL) {
+        Some(host) => on_host(dev, host, square, vectors),
+        None => of_square(dev, square, vectors),
+    }
+}
+
+/// Decomposes a small matrix on the host, in double precision.
+fn on_host<T: Scalar, D: Memory<T>, H: Small>(
+    dev: &D,
+    host: &H,
+    square: &D::Mat<'_>,
+    vectors: bool,
+) -> Result<Parts<D::Mat<'static>, T>> {
+    let (n, _) = dev.shape(square);
+    let mut read = try_zeroed::<T>(n * n)?;
+    dev.read(square, MatMut::from_column_major_slice_mut(&mut read, n, n))?;
+    let read = widened(&read)?;
+    let x = MatRef::from_column_major_slice(&read, n, n);
+    let size = if vectors { n * n } else { 0 };
+    let (mut u, mut v) = (try_zeroed::<f64>(size)?, try_zeroed::<f64>(size)?);
+    let [left, right] =
+        [&mut u, &mut v].map(|to| vectors.then(|| MatMut::from_column_major_slice_mut(to, n, n)));
+    let d = svd(host, None::<&H>, x, left, right)?;
+    let bring = |from: &[f64]| {
+        let mut narrowed = try_zeroed::<T>(n * n)?;
+        narrow(from, &mut narrowed)?;
+        dev.load_temporary(MatRef::from_column_major_slice(&narrowed, n, n), Part::All)
+    };
+    let vectors = match vectors {
+        true => Some((bring(&u)?, bring(&v)?)),
+        false => None,
+    };
+    Ok((d.into_iter().map(T::from_f64).collect(), vectors))
+}
+
+/// A square matrix, and the reflectors whose product with it is the given one, with their factors.
+type Square<M, T> = (M, Option<(M, Vec<T>)>);
+
+/// R of the QR factorization of a matrix with more rows than columns; a square matrix as given.
+fn triangle_if_tall<T: Scalar, D: Elementwise<T>>(
+    dev: &D,
+    mut x: D::Mat<'static>,
+) -> Result<Square<D::Mat<'static>, T>> {
+    let (m, n) = dev.shape(&x);
+    if m == n {
+        return Ok((x, None));
+    }
+    let tau = dev.geqrf(&mut x)?;
+    Ok((triangle(dev, &x)?, Some((x, tau))))
+}
+
+/// R of a QR factorization.
+fn triangle<T: Scalar, D: Elementwise<T>>(
+    dev: &D,
+    factors: &D::Mat<'_>,
+) -> Result<D::Mat<'static>> {
+    let (_, n) = dev.shape(factors);
+    let mut r = dev.blank(n, n)?;
+    dev.copy_block(factors, Block::leading(n, n), &mut r, (0, 0))?;
+    dev.keep_part(Part::Upper, &mut r)?;
+    Ok(r)
+}

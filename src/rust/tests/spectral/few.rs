@@ -23,6 +23,7 @@ for_each_device!(
     what_does_not_converge_says_so,
     what_is_not_finite_is_refused,
     only_the_lower_triangle_is_mirrored,
+    a_matrix_and_its_transpose_take_as_many_products,
 );
 
 /// Errors of values and residuals, divided by `sqrt(n) eps ||A||`.
@@ -268,4 +269,22 @@ fn only_the_lower_triangle_is_mirrored<T: Scalar, D: Elementwise<T>>(dev: &D) {
     let mut back = Host::<T>::from_fn(90, 90, |_, _| 0.0);
     dev.read(&both, back.view_mut()).unwrap();
     assert!((0..90).all(|i| (0..90).all(|j| back.at(i, j) == a.at(i.max(j), i.min(j)))));
+}
+
+/// A matrix with few rows or columns is formed from its shorter side.
+fn a_matrix_and_its_transpose_take_as_many_products<T: Scalar, D: Elementwise<T>>(dev: &D) {
+    for (short, long) in [(1, 300), (70, 2000), (150, 700)] {
+        let a = &rectangular::<T>(long, short)[0].1;
+        let across = Host::<T>::from_fn(short, long, |i, j| a.at(j, i));
+        let tall = svd(dev, a, &wanted(1)).unwrap();
+        let wide = svd(dev, &across, &wanted(1)).unwrap();
+        let name = format!("{long} x {short}");
+        check::<T>(&name, &wide.values, &tall.values, long, tall.values[0]);
+        is_done::<T>(&name, &wide, long);
+        let formed = short + 3;
+        match wanted(1).is_most(short) {
+            true => assert_eq!([tall.products, wide.products], [formed; 2], "{name}"),
+            false => assert!(wide.products <= 2 * tall.products, "{name}"),
+        }
+    }
 }

@@ -21,6 +21,12 @@ pub enum Error {
     },
     /// A matrix must be symmetric and is not.
     NotSymmetric { argument: &'static str },
+    /// Products with `x`, which must be symmetric, are those of a matrix A with this
+    /// `||A - A'|| / ||A||`.
+    Asymmetric { relative: f64 },
+    /// Products with the transpose, `Atrans`, are not those of the transpose of `x`: they differ by
+    /// this share.
+    NotTransposed { relative: f64 },
     /// A sparse Cholesky factorization met a pivot that is not positive, in its own order of rows.
     IndefinitePivot,
     /// `U[index, index]` (1-based) is exactly zero.
@@ -138,11 +144,11 @@ impl Error {
                 "not_positive_definite"
             }
             Error::Indefinite { .. } | Error::IndefinitePivot => "indefinite",
-            Error::NotSymmetric { .. } => "not_symmetric",
+            Error::NotSymmetric { .. } | Error::Asymmetric { .. } => "not_symmetric",
             Error::Singular { .. } | Error::IllConditioned { .. } => "singular",
             Error::NotConverged { .. } => "not_converged",
             Error::Dimension { .. } => "dimension",
-            Error::Argument { .. } => "argument",
+            Error::Argument { .. } | Error::NotTransposed { .. } => "argument",
             Error::Stale { .. } => "stale",
             Error::NonFinite | Error::NonFiniteIn { .. } => "non_finite",
             Error::DeviceUnavailable { .. } => "device_unavailable",
@@ -180,6 +186,14 @@ impl Error {
                 ("column", Number(*column as f64)),
                 ("iteration", Number(*iteration as f64)),
                 ("cosine", Number(*cosine)),
+            ],
+            Error::Asymmetric { relative } => vec![
+                ("argument", Text("x".to_owned())),
+                ("asymmetry", Number(*relative)),
+            ],
+            Error::NotTransposed { relative } => vec![
+                ("argument", Text("Atrans".to_owned())),
+                ("difference", Number(*relative)),
             ],
             Error::IndefinitePivot => vec![("argument", Text("A".to_owned()))],
             Error::Singular { index } => vec![("index", Number(*index as f64))],
@@ -266,6 +280,13 @@ impl fmt::Display for Error {
                  {cosine:.3e}"
             ),
             Error::NotSymmetric { argument } => write!(f, "'{argument}' is not symmetric"),
+            Error::Asymmetric { relative } => {
+                write!(f, "'x' is not symmetric: its asymmetry is {relative:.1e}")
+            }
+            Error::NotTransposed { relative } => write!(
+                f,
+                "'Atrans' is not the transpose of 'x': products differ by {relative:.1e}"
+            ),
             Error::IndefinitePivot => write!(
                 f,
                 "'A' is not positive definite: its Cholesky factorization met a pivot that is not \

@@ -1,4 +1,5 @@
-//! A few eigenvalues and singular values, against all of them.
+//! A few eigenvalues and singular values, against all of them. `functions` has matrices that are
+//! not one, or are less exact than the tolerance.
 
 use super::common::residual::{orthogonality, product};
 use super::common::{for_each_device, Host};
@@ -21,6 +22,7 @@ for_each_device!(
     extremes_by_value,
     bits_repeat,
     what_does_not_converge_says_so,
+    what_is_not_symmetric_is_refused,
     what_is_not_finite_is_refused,
     only_the_lower_triangle_is_mirrored,
     a_matrix_and_its_transpose_take_as_many_products,
@@ -239,14 +241,29 @@ fn what_does_not_converge_says_so<T: Scalar, D: Elementwise<T>>(dev: &D) {
     }
     let found = svd(dev, &a, &short).unwrap();
     assert!(found.converged.iter().any(|c| !c));
-    // A matrix that is not symmetric has large residuals.
-    let skew = Host::<T>::from_fn(260, 260, |i, j| if i < j { 1.0 } else { 0.0 });
-    let few = Wanted {
-        maxit: 3,
-        ..wanted(2)
-    };
-    let found = eigen(dev, &skew, Which::Magnitude, &few).unwrap();
-    assert!(found.converged.iter().all(|c| !c), "{:?}", found.residuals);
+    // A residual that is too large is above its limit, in the same unit.
+    for (i, converged) in found.converged.iter().enumerate() {
+        assert!(*converged || found.residuals[i] > found.limits[i]);
+    }
+}
+
+fn what_is_not_symmetric_is_refused<T: Scalar, D: Elementwise<T>>(dev: &D) {
+    for n in [40, 260, 600] {
+        let upper = Host::<T>::from_fn(n, n, |i, j| if i < j { 1.0 } else { 0.0 });
+        match eigen(dev, &upper, Which::Magnitude, &wanted(2)) {
+            Err(Error::Asymmetric { relative }) => assert!(relative > 0.1 && relative < 10.0),
+            other => panic!("{other:?}"),
+        }
+        // Rounding is no asymmetry.
+        let a = &symmetric::<T>(n)[0].1;
+        let near = |i: usize, j: usize| {
+            let rounding = if i > j { 1.0 + T::EPS } else { 1.0 };
+            a.at(i.max(j), i.min(j)) * rounding
+        };
+        let near = Host::<T>::from_fn(n, n, near);
+        let found = eigen(dev, &near, Which::Largest, &wanted(2)).unwrap();
+        is_done::<T>("rounding", &found, n);
+    }
 }
 
 fn what_is_not_finite_is_refused<T: Scalar, D: Elementwise<T>>(dev: &D) {

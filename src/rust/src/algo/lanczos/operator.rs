@@ -2,6 +2,8 @@
 
 use std::cell::Cell;
 
+use crate::algo::lanczos::consistency::Rounding;
+use crate::algo::lanczos::transfer::fetch;
 use crate::base::error::{Error, Result};
 use crate::base::interrupt;
 use crate::base::matrix::{Part, Trans};
@@ -24,6 +26,10 @@ pub trait Linear<T: Scalar, D: Memory<T>> {
         x: &D::Mat<'static>,
         out: &mut D::Mat<'static>,
     ) -> Result<()>;
+    /// The rounding of an operation in a product.
+    fn unit(&self) -> f64 {
+        T::EPS
+    }
 }
 
 /// A dense matrix of the device. A symmetric one has both triangles.
@@ -223,6 +229,19 @@ impl<'o, D, A> Scaled<'o, D, A> {
         self.a.shape()
     }
 
+    /// The rounding of products.
+    pub fn rounding<T: Scalar>(&self) -> Rounding
+    where
+        D: Memory<T>,
+        A: Linear<T, D>,
+    {
+        let (m, n) = self.a.shape();
+        Rounding {
+            unit: self.a.unit(),
+            length: m.max(n),
+        }
+    }
+
     /// The exponent of the scaling.
     pub fn exponent(&self) -> i32 {
         self.before + self.after
@@ -253,7 +272,7 @@ impl<'o, D, A> Scaled<'o, D, A> {
             (0..cols).for_each(|j| unit[j * least + first + j] = T::from_f64(1.0));
             let unit = faer::MatRef::from_column_major_slice(&unit, least, cols);
             let x = self.dev.load_temporary(unit, Part::All)?;
-            let y = super::transfer::fetch(self.dev, &self.times(op, &x)?)?;
+            let y = fetch(self.dev, &self.times(op, &x)?)?;
             if op.is_yes() {
                 // Rows of A.
                 for (j, column) in all.chunks_exact_mut(m).enumerate() {

@@ -201,7 +201,8 @@ abort_missing <- function(argument, call) {
 
 as_number <- function(value, argument, call) {
   if (!(is.numeric(value) && length(value) == 1L && !is.na(value))) {
-    abort_argument(argument, sprintf("'%s' must be one number", argument), call)
+    text <- sprintf("'%s' must be one number, not %s", argument, as_code(value))
+    abort_argument(argument, text, call)
   }
   as.double(value)
 }

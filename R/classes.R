@@ -24,7 +24,7 @@
 #' [gpu_eigen()], [gpu_svd()], [gpu_prcomp()] and the 2-norm of [gpu_norm()] copy it to the host and
 #' return ordinary data. [gpu_ginv()] copies it to the host and returns a `gpu_matrix`. Those of
 #' eigenvalues and singular values then compute where `device = "auto"` takes an ordinary matrix:
-#' see [gpu_matrix_spectral].
+#' see [gpu_matrix_spectral]. With `k`, [gpu_eigen()] and [gpu_svd()] compute on its device.
 #'
 #' Without a GPU the same class uses host memory and gives the same answers. [gpu_matrix_base] lists
 #' the functions of base R that work on it.

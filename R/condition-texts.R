@@ -76,6 +76,42 @@ non_finite_text <- function(routine, argument) {
   }
 }
 
+# Why a matrix cannot have a few eigenvalues, and what to do, by the kind of the operand.
+not_symmetric_text <- function(kind, reason) {
+  way <- switch(kind,
+    `function` = "gpu_svd(x, k = , Atrans = , dim = ) computes singular values",
+    factor = "give the matrix that was factored; gpu_svd(x, k = ) computes singular values",
+    tiles = paste(
+      "gpu_svd(x, k = ) computes singular values,",
+      "and gpu_eigen(as.matrix(x), symmetric = FALSE) all eigenvalues"
+    ),
+    paste(
+      "gpu_svd(x, k = ) computes singular values,",
+      "and gpu_eigen(x, symmetric = FALSE) all eigenvalues"
+    )
+  )
+  paste0(reason, ": ", way)
+}
+
+# What products with the operand showed.
+asymmetric_text <- function(kind, asymmetry) {
+  what <- if (kind == "function") "must multiply by a symmetric matrix" else "must be symmetric"
+  not_symmetric_text(kind, sprintf(
+    "'x' %s if 'k' is given, but u'(x v) and v'(x u) differ: ||x - x'|| is about %.1g ||x||", what,
+    asymmetry
+  ))
+}
+
+not_transposed_text <- function(difference) {
+  sprintf(
+    paste(
+      "'Atrans' must multiply by the transpose of 'x', but u'(x v) and v'(Atrans u) differ by",
+      "%.1g of their size: check both functions"
+    ),
+    difference
+  )
+}
+
 # A zero product has no angle.
 indefinite_text <- function(fields) {
   met <- if (is.finite(fields$cosine)) {

@@ -21,8 +21,9 @@
 #' - `cudafactor_error_indefinite` (`argument`, `column`, `iteration`, `cosine`): [pcg()] found in
 #'   this iteration, for this right-hand side, that `"A"` or `"M"` is not positive definite; without
 #'   the last three fields, a sparse factorization found it.
-#' - `cudafactor_error_not_symmetric` (`argument`; `index`, `name` in a batch): a matrix for [pcg()]
-#'   or [ichol()], or for [gpu_eigen()] with `k` or of a batch, is not symmetric, beyond rounding.
+#' - `cudafactor_error_not_symmetric` (`argument`; `index`, `name` in a batch; `asymmetry` of
+#'   products): a matrix for [pcg()] or [ichol()], or for [gpu_eigen()] with `k` or of a batch, is
+#'   not symmetric, beyond rounding.
 #' - `cudafactor_error_not_converged` (`routine`): no method found eigenvalues or singular values
 #'   that pass a check.
 #' - `cudafactor_error_singular` (`index`, `rcond` or `rank`): the pivot or diagonal entry `index`
@@ -69,8 +70,8 @@
 #' - `cudafactor_warning_not_optimal` (`status`): [lp_ipm()] stopped before an optimum, and returns
 #'   its best point.
 #' - `cudafactor_warning_not_converged` (`columns`, `relative_residual`): [pcg()] did not reach the
-#'   tolerance for these right-hand sides, or [gpu_eigen()] or [gpu_svd()] with `k` for these
-#'   values; or [random_walker()] did not (field `error`).
+#'   tolerance for these right-hand sides, or [gpu_eigen()] or [gpu_svd()] with `k` for these values
+#'   (field `limit`); or [random_walker()] did not (field `error`).
 #' - `cudafactor_warning_shifted` (`shift`): [ichol()] added this share of the diagonal to the
 #'   matrix.
 #' - `cudafactor_warning_singular` (`index`): [gpu_lu()] found a pivot of zero; the factorization is

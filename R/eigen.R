@@ -12,7 +12,8 @@
 #'
 #' A matrix counts as symmetric by the rule of [base::isSymmetric()]. By this rule a matrix whose
 #' entries are all below about 1e-14 is symmetric: give `symmetric = FALSE` if it is not. Only the
-#' lower triangle of a symmetric matrix is read.
+#' lower triangle of a symmetric matrix in memory is read. A file written with `triangle = TRUE` has
+#' one triangle. Of a file with both, and of a function, whole products count.
 #'
 #' @section Signs: An eigenvector is determined up to its sign, and base R's signs depend on its
 #' LAPACK. Here each real vector has norm 1, and its component of largest magnitude is positive: the
@@ -30,23 +31,34 @@
 #' For a batch, `values` is an n by b matrix and `vectors` an array `c(n, n, b)`, with the names of
 #' the matrices, `dimnames(x)[[3]]`.
 #'
-#' With `k`, values decrease too, and the list also has:
+#' With `k`, values decrease too, whatever `which` is: those of largest magnitude may be 9, 7 and
+#' -8. The list also has:
 #' \describe{
 #'   \item{`residuals`}{\eqn{\|x v - \lambda v\|}{||x v - lambda v||} for each pair, divided by
-#'     the largest \eqn{|\lambda|}{|lambda|} that came up. Products with the vectors give them.}
+#'     the largest magnitude of the eigenvalues that the method has approximated, returned or not.
+#'     Products with the vectors give them.}
 #'   \item{`iterations`, `products`}{restarts of the method, and vectors that `x` multiplied.}
 #' }
 #'
 #' @section A few values: `k` takes block Lanczos iterations with thick restarts and full
-#' reorthogonalization. A pair counts as found if its residual is at most `tol` times
-#' \eqn{|\lambda|}{|lambda|}, or `tol / 1000` times the largest one. Other pairs are returned with a
-#' warning of class `cudafactor_warning_not_converged`. If values agree to 8 digits, the method
-#' looks for more copies of them. If the order is below `4 * k + 128`, the CPU computes all values.
+#' reorthogonalization. A pair counts as found if its residual is at most twice the largest of
+#' \itemize{
+#'   \item `tol` times \eqn{|\lambda|}{|lambda|},
+#'   \item `tol / 1000` times the largest magnitude,
+#'   \item `4 * sqrt(n) * eps` times the largest magnitude, for rounding. `sqrt(n)` counts as 8 at
+#'     least. `eps` is 2.2e-16, or 1.2e-7 if products are in single precision. They are for
+#'     `precision = "single"`, and for a [gpu_matrix] or a [tile_matrix()] in that precision.
+#' }
+#' Other pairs are returned with a warning of class `cudafactor_warning_not_converged`, after
+#' `maxit` restarts, or sooner if errors of products keep residuals from falling. If values agree to
+#' 8 digits, the method looks for more copies of them. If the order is below `4 * k + 128`, the CPU
+#' computes all values, and residuals may be larger by a factor `4 * sqrt(n)`.
 #'
 #' A [gpu_matrix] stays on its device. A dense matrix goes to the device that should be faster, a
-#' sparse one to a GPU from 50,000 rows on. A function gets a matrix with a few columns, and must
-#' return its product with a symmetric matrix. A file with both triangles needs `symmetric = TRUE`.
-#' Each product reads the file once.
+#' sparse one to a GPU from 50,000 rows on. A function gets a matrix with up to 64 columns, or `k`
+#' if that is more. It must return its product with a symmetric matrix. A file with both triangles
+#' needs `symmetric = TRUE`. Each product reads the file once. If the first products with a file or
+#' a function are not those of a symmetric matrix, the call stops.
 #'
 #' @section Errors:
 #' - `cudafactor_error_non_finite`: `x` has NA, NaN or Inf. Errors about a matrix of a batch have
@@ -54,7 +66,8 @@
 #' - `cudafactor_error_dimension`: `x` is not square, or has no rows.
 #' - `cudafactor_error_type`: `x` is complex, or is not a matrix of numbers.
 #' - `cudafactor_error_argument`: an argument has an invalid value.
-#' - `cudafactor_error_not_symmetric`: `k` or a batch is given, and a matrix is not symmetric.
+#' - `cudafactor_error_not_symmetric`: `k` or a batch is given, and a matrix is not symmetric. Field
+#'   `asymmetry` is about \eqn{\|x - x^T\| / \|x\|}{||x - x'|| / ||x||} of a file or a function.
 #' - `cudafactor_error_device_unavailable`: the GPU that `device` names does not exist, or the
 #'   matrix is not symmetric and `device` names a GPU.
 #' - `cudafactor_error_device_memory`: the GPU lacks room for 5 matrices of the dimensions of `x`.
@@ -76,18 +89,20 @@
 #' @param x A numeric or logical square matrix, an object that `as.matrix()` turns into one, a
 #'   [gpu_matrix], or an array of matrices.
 #' @param symmetric `TRUE` takes `x` as symmetric, `FALSE` as general. If missing,
-#'   `isSymmetric(x)`. A batch cannot be general.
+#'   `isSymmetric(unname(x))`. A batch cannot be general.
 #' @param only.values `TRUE` returns the values alone, which takes less time. The default is
 #'   `FALSE`.
 #' @param device `"auto"` (the default), `"cpu"`, `"cuda"` or `"cuda:N"`.
 #' @param precision `"double"` (the default) or `"single"`.
 #' @param ... `EISPACK` is ignored, as by [base::eigen()], and must be named. Other arguments are
 #'   errors.
-#' @param k `NULL` (the default) for all eigenvalues, or how many. The arguments below are for `k`.
+#' @param k `NULL` (the default) for all eigenvalues, or how many. It must be named:
+#'   `gpu_eigen(x, 20)` is `symmetric = 20`. The arguments below are for `k`.
 #' @param which Which `k` eigenvalues, in RSpectra's words: `"LM"` (the default) for the largest
 #'   magnitudes, `"LA"` for the largest values, `"SA"` for the smallest.
 #' @param n The order of the matrix if `x` is a function.
-#' @param tol Relative tolerance. `0` asks for residuals of the size of rounding.
+#' @param tol Relative tolerance, which counts where it is above rounding. `0` asks for residuals of
+#'   the size of rounding.
 #' @param maxit Restarts, at most.
 #' @references LAPACK routines of the same work: `dsyevr`, `dgeev`.
 #'
@@ -140,6 +155,7 @@ gpu_eigen <- function(x, symmetric, only.values = FALSE,
   if (batch) {
     return(eigen_batch(x, symmetric, only.values, device, precision, call))
   }
+  check_no_function(x, "gpu_eigen(x, k = , n = )", call)
   where <- spectral_how(x, device, precision, call)
   eigen_of(x, symmetric, only.values, where, call)
 }

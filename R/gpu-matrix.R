@@ -268,7 +268,8 @@ print.gpu_matrix <- function(x, ...) {
   }
   print(corner, ...)
   if (any(shown < x@Dim)) {
-    cat("the first ", shown[[1L]], " rows and ", shown[[2L]], " columns\n", sep = "")
+    cat("the first ", counted(shown[[1L]], "row"), " and ", counted(shown[[2L]], "column"), "\n",
+      sep = "")
   }
   invisible(x)
 }

@@ -82,13 +82,17 @@ checked_function <- function(f, argument, call, rows = NULL) {
   function(x) {
     wanted <- c(as.integer(rows %||% nrow(x)), ncol(x))
     y <- f(x)
-    given <- class(y)[[1L]]
+    given <- if (is.object(y)) {
+      sprintf("an object of class \"%s\"", class(y)[[1L]])
+    } else {
+      sprintf("of type \"%s\"", typeof(y))
+    }
     # as.matrix() turns a factor into text, which is refused below.
     if (is.object(y)) {
       y <- as_matrix(y, call)
     }
     if (!is.numeric(y)) {
-      text <- "the function '%s' must return numbers, not an object of class \"%s\""
+      text <- "the function '%s' must return numbers, not %s"
       abort_type(sprintf(text, argument, given), call)
     }
     if (length(y) != prod(wanted) || is.matrix(y) && !identical(dim(y), wanted)) {

@@ -48,7 +48,8 @@
 #'   column is Inf if its entries reach 1e155, and 0 if they are below 1e-163.
 #' @param tol Components with a standard deviation of at most `tol` times the first are left out.
 #'   `NULL` (the default) keeps all.
-#' @param rank. The largest number of components to keep. `NULL` (the default) keeps all.
+#' @param rank. The largest number of components to keep. `NULL` (the default) keeps all. All are
+#'   computed: [gpu_svd()] with `k` computes a few of a large or sparse matrix.
 #' @param ... Ignored with a warning, as by [stats::prcomp()].
 #' @inheritParams gpu_eigen
 #' @references Jolliffe, I. T. (2002) *Principal Component Analysis*, 2nd edition. Springer.

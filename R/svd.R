@@ -30,7 +30,8 @@
 #'
 #' @section A few values: `k` takes block Golub-Kahan-Lanczos iterations with thick restarts.
 #' Nothing is squared, so small singular values keep their digits. [gpu_eigen()] says when values
-#' count as found, and where they are computed. Sparse matrices multiply on the CPU here.
+#' count as found, and where they are computed. Sparse matrices multiply on the CPU here. If
+#' `min(n, p)` is below `4 * k + 128`, all values are computed, from `min(n, p)` products.
 #'
 #' @section Errors:
 #' - `cudafactor_error_non_finite`: `x` has NA, NaN or Inf. `gpu_norm()` stops only for Inf in the
@@ -38,7 +39,8 @@
 #' - `cudafactor_error_dimension`: a dimension of `x` is zero. `gpu_norm()` stops only for the
 #'   2-norm, and only in some versions of R.
 #' - `cudafactor_error_type`: `x` is complex, or is not a matrix of numbers.
-#' - `cudafactor_error_argument`: an argument has an invalid value, or `type` names no norm.
+#' - `cudafactor_error_argument`: an argument has an invalid value, `Atrans` is not the transpose of
+#'   a function `x`, or `type` names no norm.
 #' - `cudafactor_error_device_unavailable`: the GPU that `device` names does not exist.
 #' - `cudafactor_error_device_memory`: the GPU lacks room for `x`, its QR factorization and 8 square
 #'   matrices of order `min(n, p)`, or for the columns of \eqn{U} and \eqn{V}.
@@ -57,17 +59,17 @@
 #'
 #' @param x A numeric or logical \eqn{n \times p}{n x p} matrix, an object that `as.matrix()` turns
 #'   into one, or a [gpu_matrix].
-#' @param nu,nv Numbers of columns of \eqn{U} and \eqn{V}. The default is `min(n, p)`. Larger
-#'   numbers count as `n` and `p`; fractions are rounded down. With `k`, the
-#'   default is `k`, which is also the largest value.
+#' @param nu,nv Numbers of columns of \eqn{U} and \eqn{V}. Without `k`, the default is `min(n, p)`,
+#'   larger numbers count as `n` and `p`, and fractions are rounded down. With `k`, the default is
+#'   `k`, and only whole numbers from 0 to `k` are accepted.
 #' @param type `"O"` (the default) or `"1"`: largest column sum of magnitudes; `"I"`: largest row
 #'   sum; `"F"` or `"E"`: root of the sum of squares; `"M"`: largest magnitude; `"2"`: largest
 #'   singular value.
 #' @param ... Must be empty.
-#' @param k `NULL` (the default) for all singular values, or how many of the largest. The arguments
-#'   below are for `k`.
+#' @param k `NULL` (the default) for all singular values, or how many of the largest. It must be
+#'   named: the second argument is `nu`. The arguments below are for `k`.
 #' @param Atrans,dim If `x` is a function, the function for \eqn{x^T u}{x'u}, and the numbers of
-#'   rows and columns. Both functions get matrices with a few columns.
+#'   rows and columns. Both functions get matrices with up to 64 columns, or `k` if that is more.
 #' @inheritParams gpu_eigen
 #' @references LAPACK routine of the same work: `dgesdd`.
 #'
@@ -106,6 +108,7 @@ gpu_svd <- function(x, nu = min(n, p), nv = min(n, p),
     if (!missing(Atrans)) "Atrans", if (!missing(dim)) "dim", if (!missing(tol)) "tol",
     if (!missing(maxit)) "maxit"
   ), call)
+  check_no_function(x, "gpu_svd(x, k = , Atrans = , dim = )", call)
   where <- spectral_how(x, device, precision, call)
   x <- as_svd_operand(x, "base::svd()", where, call)
   # Here, because the defaults of nu and nv name them.

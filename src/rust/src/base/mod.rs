@@ -9,6 +9,7 @@ pub(crate) mod caches;
 pub(crate) mod chunks;
 pub(crate) mod columns;
 pub mod error;
+mod error_text;
 pub(crate) mod host_memory;
 pub mod identity;
 pub mod interrupt;

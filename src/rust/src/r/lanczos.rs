@@ -106,7 +106,11 @@ impl Asked {
             carry_out(&self.how, memory, &mut product)
         };
         let shape = self.dim;
-        self.find(Matrix::Linear(&Function { shape, multiply }))
+        self.find(Matrix::Linear(&Function {
+            shape,
+            multiply,
+            unit: T::EPS,
+        }))
     }
 
     /// The answer for a list that begins with the kind of a matrix.
@@ -118,6 +122,7 @@ impl Asked {
             self.find(Matrix::Linear(&Function {
                 shape: dim,
                 multiply,
+                unit: f64::EPS,
             }))
         };
         match (kind_of.as_str(), &parts[..]) {
@@ -164,6 +169,7 @@ fn answer(asked: &Asked, x: &Robj, mut left: Out<'_>, mut right: Out<'_>) -> Res
     Ok(list!(
         values = found.values,
         residuals = found.residuals,
+        limits = found.limits,
         converged = found.converged,
         restarts = found.restarts as f64,
         products = found.products as f64,

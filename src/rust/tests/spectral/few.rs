@@ -1,4 +1,5 @@
-//! A few eigenvalues and singular values, against all of them.
+//! A few eigenvalues and singular values, against all of them. `functions` has matrices that are
+//! not one, or are less exact than the tolerance.
 
 use super::common::residual::{orthogonality, product};
 use super::common::{for_each_device, Host};
@@ -21,8 +22,10 @@ for_each_device!(
     extremes_by_value,
     bits_repeat,
     what_does_not_converge_says_so,
+    what_is_not_symmetric_is_refused,
     what_is_not_finite_is_refused,
     only_the_lower_triangle_is_mirrored,
+    a_matrix_and_its_transpose_take_as_many_products,
 );
 
 /// Errors of values and residuals, divided by `sqrt(n) eps ||A||`.
@@ -238,14 +241,29 @@ fn what_does_not_converge_says_so<T: Scalar, D: Elementwise<T>>(dev: &D) {
     }
     let found = svd(dev, &a, &short).unwrap();
     assert!(found.converged.iter().any(|c| !c));
-    // A matrix that is not symmetric has large residuals.
-    let skew = Host::<T>::from_fn(260, 260, |i, j| if i < j { 1.0 } else { 0.0 });
-    let few = Wanted {
-        maxit: 3,
-        ..wanted(2)
-    };
-    let found = eigen(dev, &skew, Which::Magnitude, &few).unwrap();
-    assert!(found.converged.iter().all(|c| !c), "{:?}", found.residuals);
+    // A residual that is too large is above its limit, in the same unit.
+    for (i, converged) in found.converged.iter().enumerate() {
+        assert!(*converged || found.residuals[i] > found.limits[i]);
+    }
+}
+
+fn what_is_not_symmetric_is_refused<T: Scalar, D: Elementwise<T>>(dev: &D) {
+    for n in [40, 260, 600] {
+        let upper = Host::<T>::from_fn(n, n, |i, j| if i < j { 1.0 } else { 0.0 });
+        match eigen(dev, &upper, Which::Magnitude, &wanted(2)) {
+            Err(Error::Asymmetric { relative }) => assert!(relative > 0.1 && relative < 10.0),
+            other => panic!("{other:?}"),
+        }
+        // Rounding is no asymmetry.
+        let a = &symmetric::<T>(n)[0].1;
+        let near = |i: usize, j: usize| {
+            let rounding = if i > j { 1.0 + T::EPS } else { 1.0 };
+            a.at(i.max(j), i.min(j)) * rounding
+        };
+        let near = Host::<T>::from_fn(n, n, near);
+        let found = eigen(dev, &near, Which::Largest, &wanted(2)).unwrap();
+        is_done::<T>("rounding", &found, n);
+    }
 }
 
 fn what_is_not_finite_is_refused<T: Scalar, D: Elementwise<T>>(dev: &D) {
@@ -268,4 +286,22 @@ fn only_the_lower_triangle_is_mirrored<T: Scalar, D: Elementwise<T>>(dev: &D) {
     let mut back = Host::<T>::from_fn(90, 90, |_, _| 0.0);
     dev.read(&both, back.view_mut()).unwrap();
     assert!((0..90).all(|i| (0..90).all(|j| back.at(i, j) == a.at(i.max(j), i.min(j)))));
+}
+
+/// A matrix with few rows or columns is formed from its shorter side.
+fn a_matrix_and_its_transpose_take_as_many_products<T: Scalar, D: Elementwise<T>>(dev: &D) {
+    for (short, long) in [(1, 300), (70, 2000), (150, 700)] {
+        let a = &rectangular::<T>(long, short)[0].1;
+        let across = Host::<T>::from_fn(short, long, |i, j| a.at(j, i));
+        let tall = svd(dev, a, &wanted(1)).unwrap();
+        let wide = svd(dev, &across, &wanted(1)).unwrap();
+        let name = format!("{long} x {short}");
+        check::<T>(&name, &wide.values, &tall.values, long, tall.values[0]);
+        is_done::<T>(&name, &wide, long);
+        let formed = short + 3;
+        match wanted(1).is_most(short) {
+            true => assert_eq!([tall.products, wide.products], [formed; 2], "{name}"),
+            false => assert!(wide.products <= 2 * tall.products, "{name}"),
+        }
+    }
 }

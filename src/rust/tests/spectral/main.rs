@@ -5,6 +5,7 @@ mod common;
 
 mod batch;
 mod few;
+mod functions;
 mod general;
 mod kinds;
 mod large;

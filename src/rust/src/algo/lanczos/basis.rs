@@ -58,6 +58,11 @@ impl<M> Split<M> {
             .fold(0.0, f64::max)
             .sqrt()
     }
+
+    /// Frobenius' norm of W.
+    pub fn size(&self) -> f64 {
+        self.coefficients.norm_l2().hypot(self.rest.norm_l2())
+    }
 }
 
 impl<'d, T: Scalar, D: Elementwise<T>> Basis<'d, T, D> {

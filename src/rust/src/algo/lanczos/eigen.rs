@@ -15,9 +15,11 @@ use crate::algo::dense::eigen::symmetric as dense_symmetric;
 use crate::algo::dense::scaling::descaled;
 use crate::algo::dense::signs;
 use crate::algo::lanczos::basis::Basis;
+use crate::algo::lanczos::consistency::{asymmetry, difference, error_of_products};
+use crate::algo::lanczos::course::{Course, Sizes, Step};
 use crate::algo::lanczos::operator::{Linear, Scaled};
 use crate::algo::lanczos::transfer::{bring, fetch};
-use crate::algo::lanczos::wanted::{dense_slack, Course, Found, Step, Wanted, Which};
+use crate::algo::lanczos::wanted::{dense_slack, Found, Wanted, Which};
 use crate::base::error::Result;
 use crate::base::matrix::Trans;
 use crate::base::scalar::{try_zeroed, Scalar};
@@ -36,11 +38,10 @@ struct Pairs<M> {
 /// The most wanted eigenvalues of a symmetric matrix, and orthonormal eigenvectors with the signs
 /// of [`signs`]. Matrices of the order of the basis are decomposed by `host`.
 ///
-/// If the matrix is not symmetric, the residuals are large.
-///
 /// # Errors
 /// [`Error::NonFiniteIn`](crate::base::error::Error::NonFiniteIn) of `x` if a product is not
-/// finite, and those of the matrix and of [`SymmetricEigen::syev`].
+/// finite, [`Error::Asymmetric`](crate::base::error::Error::Asymmetric) if the first products are
+/// not those of a symmetric matrix, and those of the matrix and of [`SymmetricEigen::syev`].
 pub fn symmetric<T: Scalar, D: Elementwise<T>, H: SymmetricEigen<f64>, A: Linear<T, D>>(
     dev: &D,
     host: &H,
@@ -82,6 +83,12 @@ fn all<T: Scalar, D: Elementwise<T>, H: SymmetricEigen<f64>, A: Linear<T, D>>(
     let mut z = try_zeroed(n * n)?;
     let x = MatRef::from_column_major_slice(&x, n, n);
     let to = MatMut::from_column_major_slice_mut(&mut z, n, n);
+    let size = x.norm_l2();
+    if size > 0.0 {
+        scaled
+            .rounding::<T>()
+            .check_symmetry(difference(x) / size)?;
+    }
     let values = dense_symmetric(host, x, Some(to))?;
     let places = &which.order(&values)[..wanted.count];
     Ok(Pairs {
@@ -123,8 +130,12 @@ fn some<T: Scalar, D: Elementwise<T>, H: SymmetricEigen<f64>, A: Linear<T, D>>(
     let mut product = Some(product);
     // The block before `next`.
     let mut last = None;
+    let rounding = scaled.rounding::<T>();
     // Of products scaled by their own norm.
     let mut norm = 2.0_f64;
+    // `Q'A P` as it follows from earlier products.
+    let mut expected: Option<Mat<f64>> = None;
+    let mut errors = 0.0_f64;
     let mut course = Course::default();
     loop {
         while basis.count() + block <= room {
@@ -139,6 +150,14 @@ fn some<T: Scalar, D: Elementwise<T>, H: SymmetricEigen<f64>, A: Linear<T, D>>(
                 None => basis.split(w, &[], norm)?,
             };
             norm = norm.max(split.norm());
+            if from == 0 {
+                let first = split.coefficients.as_ref();
+                rounding.check_symmetry(asymmetry(first, split.size(), n))?;
+            }
+            if let Some(expected) = expected {
+                let added = split.coefficients.as_ref().subrows(0, from) - expected;
+                errors = errors.max(error_of_products(added.norm_l2(), from, n));
+            }
             for j in 0..block {
                 for i in 0..=from + j {
                     let entry = split.coefficients[(i, j)];
@@ -146,6 +165,8 @@ fn some<T: Scalar, D: Elementwise<T>, H: SymmetricEigen<f64>, A: Linear<T, D>>(
                 }
             }
             rest = split.rest;
+            let known = |i: usize, j: usize| if i < from { 0.0 } else { rest[(j, i - from)] };
+            expected = Some(Mat::from_fn(from + block, block, known));
             last = Some(std::mem::replace(&mut next, split.block));
         }
         let count = basis.count();
@@ -156,8 +177,14 @@ fn some<T: Scalar, D: Elementwise<T>, H: SymmetricEigen<f64>, A: Linear<T, D>>(
         let order = which.order(&values);
         let residual = tails(&rest, &y, count);
         let ordered: Vec<f64> = order.iter().map(|&p| values[p]).collect();
-        let next_step =
-            course.step::<T>(wanted, (which, &ordered), |i| residual(order[i]), norm, n);
+        let residual = |i: usize| residual(order[i]);
+        let sizes = Sizes {
+            norm,
+            rounding,
+            errors,
+        };
+        errors = 0.0;
+        let next_step = course.step(wanted, (which, &ordered), residual, sizes);
         let kept = match next_step {
             Step::Restart(kept) => kept,
             Step::End | Step::Renew => wanted.count,
@@ -177,7 +204,10 @@ fn some<T: Scalar, D: Elementwise<T>, H: SymmetricEigen<f64>, A: Linear<T, D>>(
         for (i, value) in ordered.iter().enumerate().take(kept.ncols()) {
             t[(i, i)] = *value;
         }
+        let tails = &rest * kept.as_ref().subrows(count - block, block);
+        expected = Some(tails.transpose().to_owned());
         if next_step == Step::Renew {
+            expected = None;
             next = basis.fresh(block)?;
         }
     }
@@ -202,7 +232,12 @@ fn checked<T: Scalar, D: Elementwise<T>, A: Linear<T, D>>(
     let values = quotients(dev, &vectors, &product)?;
     let order = Which::Largest.order(&values);
     let residuals = residuals(dev, &vectors, &values, &mut product)?;
-    let within = |&i: &usize| residuals[i] <= slack * wanted.limit::<T>(values[i], norm, n);
+    let rounding = scaled.rounding::<T>();
+    let limits: Vec<f64> = values
+        .iter()
+        .map(|v| wanted.limit(*v, norm, rounding))
+        .collect();
+    let within = |&i: &usize| residuals[i] <= slack * limits[i];
     let converged = order.iter().map(within).collect();
     let mut right = gathered(&fetch(dev, &vectors)?, n, &order);
     let to = MatMut::from_column_major_slice_mut(&mut right, n, order.len());
@@ -213,6 +248,7 @@ fn checked<T: Scalar, D: Elementwise<T>, A: Linear<T, D>>(
         right,
         left: Vec::new(),
         residuals: relative(&residuals, &order, norm),
+        limits: relative(&limits, &order, norm),
         converged,
         restarts,
         products: scaled.products(),

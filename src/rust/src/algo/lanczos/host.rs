@@ -21,6 +21,10 @@ pub trait HostLinear {
     fn shape(&self) -> (usize, usize);
     /// `out <- op(A) x`. A symmetric matrix may ignore `op`.
     fn multiply(&self, host: &Host, op: Trans, x: &HostBlock, out: &mut HostBlock) -> Result<()>;
+    /// As [`Linear::unit`].
+    fn unit(&self) -> f64 {
+        f64::EPSILON
+    }
 }
 
 impl HostLinear for Symmetric {
@@ -81,6 +85,8 @@ impl HostLinear for Sparse {
 pub struct Function<F> {
     pub shape: (usize, usize),
     pub multiply: F,
+    /// See [`Linear::unit`].
+    pub unit: f64,
 }
 
 impl<F: Fn(Trans, &HostBlock, &mut HostBlock) -> Result<()>> HostLinear for Function<F> {
@@ -90,6 +96,10 @@ impl<F: Fn(Trans, &HostBlock, &mut HostBlock) -> Result<()>> HostLinear for Func
 
     fn multiply(&self, _: &Host, op: Trans, x: &HostBlock, out: &mut HostBlock) -> Result<()> {
         (self.multiply)(op, x, out)
+    }
+
+    fn unit(&self) -> f64 {
+        self.unit
     }
 }
 
@@ -102,6 +112,10 @@ pub struct OnHost<'p> {
 impl<T: Scalar, D: Elementwise<T>> Linear<T, D> for OnHost<'_> {
     fn shape(&self) -> (usize, usize) {
         self.inner.shape()
+    }
+
+    fn unit(&self) -> f64 {
+        T::EPS.max(self.inner.unit())
     }
 
     fn multiply(

@@ -12,6 +12,8 @@
 //! Start with [`solve`], which chooses the device; [`wanted`] says what is asked for and found.
 
 mod basis;
+mod consistency;
+mod course;
 pub mod eigen;
 pub mod host;
 pub mod operator;

@@ -2,6 +2,8 @@
 
 use std::cell::Cell;
 
+use crate::algo::lanczos::consistency::Rounding;
+use crate::algo::lanczos::transfer::fetch;
 use crate::base::error::{Error, Result};
 use crate::base::interrupt;
 use crate::base::matrix::{Part, Trans};
@@ -24,6 +26,10 @@ pub trait Linear<T: Scalar, D: Memory<T>> {
         x: &D::Mat<'static>,
         out: &mut D::Mat<'static>,
     ) -> Result<()>;
+    /// The rounding of an operation in a product.
+    fn unit(&self) -> f64 {
+        T::EPS
+    }
 }
 
 /// A dense matrix of the device. A symmetric one has both triangles.
@@ -223,6 +229,19 @@ impl<'o, D, A> Scaled<'o, D, A> {
         self.a.shape()
     }
 
+    /// The rounding of products.
+    pub fn rounding<T: Scalar>(&self) -> Rounding
+    where
+        D: Memory<T>,
+        A: Linear<T, D>,
+    {
+        let (m, n) = self.a.shape();
+        Rounding {
+            unit: self.a.unit(),
+            length: m.max(n),
+        }
+    }
+
     /// The exponent of the scaling.
     pub fn exponent(&self) -> i32 {
         self.before + self.after
@@ -233,7 +252,8 @@ impl<'o, D, A> Scaled<'o, D, A> {
         self.products.get()
     }
 
-    /// All entries of `2^exponent A`, by columns.
+    /// All entries of `2^exponent A`, by columns, from the products with the identity that are
+    /// fewer: `A I` or `A'I`.
     pub fn entries<T: Scalar>(&self) -> Result<Vec<f64>>
     where
         D: Elementwise<T>,
@@ -241,14 +261,26 @@ impl<'o, D, A> Scaled<'o, D, A> {
     {
         let (m, n) = self.a.shape();
         let mut all = try_zeroed::<f64>(m.saturating_mul(n))?;
-        for first in (0..n).step_by(AT_ONCE) {
-            let cols = AT_ONCE.min(n - first);
-            let mut unit = try_zeroed::<T>(n * cols)?;
-            (0..cols).for_each(|j| unit[j * n + first + j] = T::from_f64(1.0));
-            let unit = faer::MatRef::from_column_major_slice(&unit, n, cols);
+        let (op, least) = if m < n {
+            (Trans::Yes, m)
+        } else {
+            (Trans::No, n)
+        };
+        for first in (0..least).step_by(AT_ONCE) {
+            let cols = AT_ONCE.min(least - first);
+            let mut unit = try_zeroed::<T>(least * cols)?;
+            (0..cols).for_each(|j| unit[j * least + first + j] = T::from_f64(1.0));
+            let unit = faer::MatRef::from_column_major_slice(&unit, least, cols);
             let x = self.dev.load_temporary(unit, Part::All)?;
-            let y = super::transfer::fetch(self.dev, &self.times(Trans::No, &x)?)?;
-            all[first * m..(first + cols) * m].copy_from_slice(&y);
+            let y = fetch(self.dev, &self.times(op, &x)?)?;
+            if op.is_yes() {
+                // Rows of A.
+                for (j, column) in all.chunks_exact_mut(m).enumerate() {
+                    (0..cols).for_each(|i| column[first + i] = y[i * n + j]);
+                }
+            } else {
+                all[first * m..(first + cols) * m].copy_from_slice(&y);
+            }
         }
         if all.iter().all(|v| v.is_finite()) {
             return Ok(all);

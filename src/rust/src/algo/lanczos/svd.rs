@@ -16,10 +16,12 @@ use crate::algo::dense::scaling::descaled;
 use crate::algo::dense::signs;
 use crate::algo::dense::svd::{svd as dense_svd, Small};
 use crate::algo::lanczos::basis::Basis;
+use crate::algo::lanczos::consistency::error_of_products;
+use crate::algo::lanczos::course::{Course, Sizes, Step};
 use crate::algo::lanczos::eigen::{columns, gathered, quotients, relative, residuals, tails};
 use crate::algo::lanczos::operator::{Linear, Scaled};
 use crate::algo::lanczos::transfer::{bring, fetch};
-use crate::algo::lanczos::wanted::{dense_slack, Course, Found, Step, Wanted, Which};
+use crate::algo::lanczos::wanted::{dense_slack, Found, Wanted, Which};
 use crate::base::error::Result;
 use crate::base::matrix::Trans;
 use crate::base::scalar::{try_zeroed, Scalar};
@@ -38,7 +40,9 @@ struct Triplets<M> {
 ///
 /// # Errors
 /// [`Error::NonFiniteIn`](crate::base::error::Error::NonFiniteIn) of `x` if a product is not
-/// finite, and those of the matrix and of [`SingularValues::gesvd`].
+/// finite, [`Error::NotTransposed`](crate::base::error::Error::NotTransposed) if the products with
+/// the transpose are those of another matrix, and those of the matrix and of
+/// [`SingularValues::gesvd`].
 pub fn largest<T: Scalar, D: Elementwise<T>, H: Small, A: Linear<T, D>>(
     dev: &D,
     host: &H,
@@ -53,7 +57,11 @@ pub fn largest<T: Scalar, D: Elementwise<T>, H: Small, A: Linear<T, D>>(
     let triplets = match most {
         true => all(dev, host, &scaled, wanted)?,
         false => {
-            let left = Basis::loose(dev, dim.0, 1, wanted.loss::<T>());
+            // The right vectors make left ones orthogonal up to the rounding of products alone.
+            let left = match scaled.rounding::<T>().unit > T::EPS {
+                true => Basis::new(dev, dim.0, 1),
+                false => Basis::loose(dev, dim.0, 1, wanted.loss::<T>()),
+            };
             some(host, &scaled, (left, right), (start, product), wanted)?
         }
     };
@@ -91,7 +99,8 @@ fn some<T: Scalar, D: Elementwise<T>, H: Small, A: Linear<T, D>>(
     (mut next, product): (D::Mat<'static>, D::Mat<'static>),
     wanted: &Wanted,
 ) -> Result<Triplets<D::Mat<'static>>> {
-    let ((m, n), room, block) = (scaled.shape::<T>(), wanted.room(), wanted.block);
+    let (room, block, rounding) = (wanted.room(), wanted.block, scaled.rounding::<T>());
+    let n = scaled.shape::<T>().1;
     let mut b = Mat::<f64>::zeros(room, room);
     let mut rest = Mat::<f64>::zeros(block, block);
     let mut product = Some(product);
@@ -99,6 +108,7 @@ fn some<T: Scalar, D: Elementwise<T>, H: Small, A: Linear<T, D>>(
     let mut last = None;
     // Of products scaled by their own norm.
     let mut norm = 2.0_f64;
+    let mut errors = 0.0_f64;
     let mut course = Course::default();
     loop {
         while right.count() + block <= room {
@@ -120,8 +130,19 @@ fn some<T: Scalar, D: Elementwise<T>, H: Small, A: Linear<T, D>>(
             left.append(&split.block)?;
             let z = scaled.times(Trans::Yes, &split.block)?;
             last = Some(split.block);
+            let r = split.rest;
             let split = right.split(z, &[&next], norm)?;
+            // The product is `V [0; R']` but for errors, and for what left vectors share.
+            let known = |i: usize, j: usize| if i < from { 0.0 } else { r[(j, i - from)] };
+            let known = Mat::from_fn(from + block, block, known);
+            let added = (&split.coefficients - known).norm_l2();
+            if from == 0 {
+                rounding.check_transpose(added, r.norm_l2().max(split.size()))?;
+            }
             norm = norm.max(split.norm());
+            let shared = wanted.loss::<T>() * norm * ((from * block) as f64).sqrt();
+            let added = (added - shared).max(0.0);
+            errors = errors.max(error_of_products(added, from + block, n));
             (rest, next) = (split.rest, split.block);
         }
         let count = right.count();
@@ -133,7 +154,13 @@ fn some<T: Scalar, D: Elementwise<T>, H: Small, A: Linear<T, D>>(
         norm = values[0];
         let ordered = (Which::Largest, &values[..]);
         let residual = tails(&rest, &x, count);
-        let next_step = course.step::<T>(wanted, ordered, residual, norm, m.max(n));
+        let sizes = Sizes {
+            norm,
+            rounding,
+            errors,
+        };
+        errors = 0.0;
+        let next_step = course.step(wanted, ordered, residual, sizes);
         let kept = match next_step {
             Step::Restart(kept) => kept,
             Step::End | Step::Renew => wanted.count,
@@ -176,6 +203,13 @@ fn checked<T: Scalar, D: Elementwise<T>, A: Linear<T, D>>(
     let (mut there, mut back) = (scaled.times(Trans::No, &v)?, scaled.times(Trans::Yes, &u)?);
     // Restarts have rounded the values again and again.
     let mut values = quotients(dev, &u, &there)?;
+    let rounding = scaled.rounding::<T>();
+    // A wrong transpose may have large products.
+    let norms = [dev.column_norms(&there)?, dev.column_norms(&back)?].concat();
+    let size = norms.into_iter().fold(0.0, f64::max);
+    for (d, e) in values.iter().zip(quotients(dev, &v, &back)?) {
+        rounding.check_transpose((d - e).abs(), size)?;
+    }
     values.iter_mut().for_each(|d| *d = d.max(0.0));
     let order = Which::Largest.order(&values);
     let norm = values[order[0]];
@@ -184,8 +218,12 @@ fn checked<T: Scalar, D: Elementwise<T>, A: Linear<T, D>>(
     // NaN stays.
     let larger = |(x, y): (f64, f64)| if x > y || x.is_nan() { x } else { y };
     let both: Vec<f64> = there.into_iter().zip(back).map(larger).collect();
-    let within = |(r, d): (&f64, &f64)| *r <= slack * wanted.limit::<T>(*d, norm, m.max(n));
-    let converged: Vec<bool> = both.iter().zip(&values).map(within).collect();
+    let limits: Vec<f64> = values
+        .iter()
+        .map(|d| wanted.limit(*d, norm, rounding))
+        .collect();
+    let within = |(r, limit): (&f64, &f64)| *r <= slack * limit;
+    let converged: Vec<bool> = both.iter().zip(&limits).map(within).collect();
     let (left, right) = (fetch(dev, &u)?, fetch(dev, &v)?);
     let (mut left, mut right) = (gathered(&left, m, &order), gathered(&right, n, &order));
     let k = order.len();
@@ -199,6 +237,7 @@ fn checked<T: Scalar, D: Elementwise<T>, A: Linear<T, D>>(
         right,
         left,
         residuals: relative(&both, &order, norm),
+        limits: relative(&limits, &order, norm),
         converged: order.iter().map(|&i| converged[i]).collect(),
         restarts,
         products: scaled.products(),

@@ -1,5 +1,6 @@
-//! What is asked for, when it counts as found, and what is returned.
+//! What is asked for, when a value counts as found, and what is returned.
 
+use crate::algo::lanczos::consistency::Rounding;
 use crate::base::processor::Processor;
 use crate::base::scalar::Scalar;
 
@@ -14,7 +15,7 @@ pub enum Which {
 
 impl Which {
     /// A larger rank is wanted sooner.
-    fn rank(self, value: f64) -> f64 {
+    pub(super) fn rank(self, value: f64) -> f64 {
         match self {
             Which::Magnitude => value.abs(),
             Which::Largest => value,
@@ -89,11 +90,11 @@ impl Wanted {
         least < 2 * self.room()
     }
 
-    /// The largest residual with which a value counts as found, for vectors of length `n` and a
-    /// matrix of this norm: `tol` times the value, but not below rounding.
-    pub(super) fn limit<T: Scalar>(&self, value: f64, norm: f64, n: usize) -> f64 {
+    /// The largest residual with which a value counts as found, for a matrix of this norm: `tol`
+    /// times the value, but not below the rounding of products.
+    pub(super) fn limit(&self, value: f64, norm: f64, rounding: Rounding) -> f64 {
         let relative = self.tol * value.abs().max(LEAST_SHARE * norm);
-        relative.max(T::EPS * 4.0 * (n as f64).sqrt().max(8.0) * norm)
+        relative.max(rounding.residual(norm))
     }
 
     /// How large inner products of different left singular vectors may be.
@@ -103,10 +104,10 @@ impl Wanted {
 
     /// Whether as many of these values agree as a block has columns: then the matrix may have more
     /// copies of them than its Krylov space.
-    pub(super) fn may_lack_copies<T: Scalar>(&self, values: &[f64], norm: f64) -> bool {
+    pub(super) fn may_lack_copies(&self, values: &[f64], norm: f64, unit: f64) -> bool {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
-        let near = |w: &[f64]| w[w.len() - 1] - w[0] <= TOGETHER.max(100.0 * T::EPS) * norm;
+        let near = |w: &[f64]| w[w.len() - 1] - w[0] <= TOGETHER.max(100.0 * unit) * norm;
         sorted.windows(self.block).any(near)
     }
 }
@@ -115,59 +116,6 @@ impl Wanted {
 /// they return, and their errors grow with the order instead of its root.
 pub(super) fn dense_slack(n: usize) -> f64 {
     8.0 * (n as f64).sqrt().max(1.0)
-}
-
-/// What follows the values of a projected matrix.
-#[derive(Debug, PartialEq)]
-pub(super) enum Step {
-    /// The wanted values are found, or there were as many restarts as allowed.
-    End,
-    /// A restart that keeps so many vectors.
-    Restart(usize),
-    /// A restart that keeps the wanted vectors alone, and goes on with random columns.
-    Renew,
-}
-
-/// How an iteration proceeds.
-#[derive(Default)]
-pub(super) struct Course {
-    pub restarts: usize,
-    /// The wanted values at the last restart with random columns.
-    before: Option<Vec<f64>>,
-}
-
-impl Course {
-    /// The next step, for values in the order of [`Which::order`] with these residuals.
-    pub fn step<T: Scalar>(
-        &mut self,
-        wanted: &Wanted,
-        (which, values): (Which, &[f64]),
-        residual: impl Fn(usize) -> f64,
-        norm: f64,
-        n: usize,
-    ) -> Step {
-        let (count, now) = (wanted.count, &values[..wanted.count]);
-        let limit = |i: usize| wanted.limit::<T>(values[i], norm, n);
-        let done = (0..count).all(|i| residual(i) <= limit(i));
-        if self.restarts >= wanted.maxit || done && !wanted.may_lack_copies::<T>(now, norm) {
-            return Step::End;
-        }
-        self.restarts += 1;
-        if !done {
-            return Step::Restart(wanted.kept());
-        }
-        let same = |before: &Vec<f64>| (0..count).all(|i| (before[i] - now[i]).abs() <= limit(i));
-        if !self.before.as_ref().is_some_and(same) {
-            self.before = Some(now.to_vec());
-            return Step::Renew;
-        }
-        // A missing copy would raise the next value above the last one that is wanted.
-        let next = which.rank(values[count]) + residual(count);
-        match next <= which.rank(values[count - 1]) + limit(count - 1) {
-            true => Step::End,
-            false => Step::Restart(wanted.kept()),
-        }
-    }
 }
 
 /// Values, and vectors by columns of numbers on the host.
@@ -182,6 +130,8 @@ pub struct Found {
     /// `||A v - value v||`, or the larger one of `||A v - d u||` and `||A' u - d v||`, computed by
     /// products with the vectors and divided by the largest magnitude of a value.
     pub residuals: Vec<f64>,
+    /// [`Wanted::limit`] in the same unit.
+    pub limits: Vec<f64>,
     pub converged: Vec<bool>,
     pub restarts: usize,
     /// Columns that the matrix or its transpose multiplied.
@@ -213,8 +163,8 @@ mod tests {
     #[test]
     fn copies_are_seen() {
         let wanted = Wanted::new(5, 1e-10, 10);
-        assert!(wanted.may_lack_copies::<f64>(&[1.0, 5.0, 5.0, 5.0, 5.0], 5.0));
-        assert!(!wanted.may_lack_copies::<f64>(&[1.0, 2.0, 5.0, 5.0, 5.0], 5.0));
-        assert!(!wanted.may_lack_copies::<f64>(&[1.0, 1.0], 1.0));
+        assert!(wanted.may_lack_copies(&[1.0, 5.0, 5.0, 5.0, 5.0], 5.0, f64::EPS));
+        assert!(!wanted.may_lack_copies(&[1.0, 2.0, 5.0, 5.0, 5.0], 5.0, f64::EPS));
+        assert!(!wanted.may_lack_copies(&[1.0, 1.0], 1.0, f64::EPS));
     }
 }

@@ -42,6 +42,7 @@ keep <- function(task, n, ours, base = NULL) {
       "- PyTorch: NumPy array in, NumPy arrays out (`eigen_host_torch.py`), in the same run:",
       "  `eigh`, `eigvalsh`, `svd`, `svdvals`; for components `svd_lowrank` of all of them, which",
       "  approximates",
+      "- default options of the package",
       "- medians of 3 calls after one that does not count; base R once, up to order 2048"
     ), by = "bench/dense/eigen-host.sh")
 }
@@ -55,6 +56,7 @@ for (n in as.integer(arguments[-1L])) {
     small(function() eigen(s, TRUE)))
   keep("eigen, values", n, function() gpu_eigen(s, TRUE, TRUE),
     small(function() eigen(s, TRUE, TRUE)))
+  keep("eigen, k = 20", n, function() gpu_eigen(s, TRUE, k = 20))
   keep("svd, vectors", n, function() gpu_svd(a), small(function() svd(a)))
   keep("svd, values", n, function() gpu_svd(a, 0, 0),
     small(function() svd(a, 0, 0)))

@@ -42,7 +42,7 @@ struct Triplets<M> {
 /// [`Error::NonFiniteIn`](crate::base::error::Error::NonFiniteIn) of `x` if a product is not
 /// finite, [`Error::NotTransposed`](crate::base::error::Error::NotTransposed) if the products with
 /// the transpose are those of another matrix, and those of the matrix and of
-/// [`SingularValues::gesvd`].
+/// [`gesvd`](crate::device::spectral::SingularValues::gesvd).
 pub fn largest<T: Scalar, D: Elementwise<T>, H: Small, A: Linear<T, D>>(
     dev: &D,
     host: &H,

@@ -7,8 +7,8 @@ use faer::{MatMut, MatRef};
 
 use super::by_polar::of_square;
 use super::{svd, Parts, Small};
-use crate::base::error::Result;
-use crate::base::matrix::{Block, Part, Trans};
+use crate::base::error::{Error, Result};
+use crate::base::matrix::{Block, Diag, Part, Side, Trans, Uplo};
 use crate::base::scalar::{narrow, try_zeroed, widened, Scalar};
 use crate::device::elementwise::{Elementwise, Scaling};
 use crate::device::memory::Memory;
@@ -18,7 +18,7 @@ use crate::device::spectral::SymmetricEigen;
 /// of the polar decomposition are some hundred launches.
 const SMALL: usize = 128;
 
-/// Up to this condition left vectors come from a division by singular values.
+/// Up to this condition products take the place of reflectors.
 const WELL_CONDITIONED: f64 = 64.0;
 
 /// Singular values in descending order, and vectors with free signs, of a matrix on the device with
@@ -42,22 +42,18 @@ pub fn tall<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
     let Some((left, right)) = vectors else {
         return Ok(d);
     };
-    let whole = Block::leading(n, n);
-    if let Some(v) = v {
-        dev.copy_block(&right, whole, v, (0, 0))?;
-    }
     match (u, reflectors) {
         (Some(u), Some((reflectors, tau))) => dev.ormqr_under(&reflectors, &tau, &left, u)?,
-        (Some(u), None) => dev.copy_block(&left, whole, u, (0, 0))?,
+        (Some(u), None) => dev.copy_block(&left, Block::leading(n, n), u, (0, 0))?,
         (None, _) => {}
     }
-    Ok(d)
+    bring_right(dev, &right, v).map(|()| d)
 }
 
 /// As [`tall`], of more rows than columns, and with as many left vectors as columns.
 ///
 /// If the condition is small, `U = X V D^-1` is one product. It loses orthogonality by the
-/// condition times rounding.
+/// condition times rounding. An X of few columns then needs no reflectors at all.
 fn with_left<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
     dev: &D,
     host: Option<&H>,
@@ -66,27 +62,107 @@ fn with_left<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
     v: Option<&mut D::Mat<'_>>,
 ) -> Result<Vec<T>> {
     let (m, n) = dev.shape(&x);
+    if host.is_some() && n <= SMALL {
+        if let Some(r) = triangle_by_products(dev, &x, u)? {
+            let (d, vectors) = decompose(dev, host, &r, true)?;
+            if let Some((left, right)) = vectors.filter(|_| is_well_conditioned(&d)) {
+                divide(dev, &x, &d, &right, left, u)?;
+                return bring_right(dev, &right, v).map(|()| d);
+            }
+        }
+    }
     let whole = Block::leading(m, n);
     dev.copy_block(&x, whole, u, (0, 0))?;
     let tau = dev.geqrf(u)?;
     let (d, vectors) = decompose(dev, host, &triangle(dev, u)?, true)?;
-    let Some((mut left, right)) = vectors else {
+    let Some((left, right)) = vectors else {
         return Ok(d);
     };
-    let values: Vec<f64> = d.iter().map(|d| d.to_f64()).collect();
-    if values[0] > 0.0 && values[0] <= WELL_CONDITIONED * values[n - 1] {
-        let inverse: Vec<f64> = values.iter().map(|d| 1.0 / d).collect();
-        dev.scale_columns(&right, &inverse, Scaling::Replace, &mut left)?;
-        let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
-        dev.gemm(one, Trans::No, &x, Trans::No, &left, zero, u)?;
+    if is_well_conditioned(&d) {
+        divide(dev, &x, &d, &right, left, u)?;
     } else {
         dev.ormqr_under(u, &tau, &left, &mut x)?;
         dev.copy_block(&x, whole, u, (0, 0))?;
     }
-    if let Some(v) = v {
-        dev.copy_block(&right, Block::leading(n, n), v, (0, 0))?;
+    bring_right(dev, &right, v).map(|()| d)
+}
+
+fn is_well_conditioned<T: Scalar>(d: &[T]) -> bool {
+    let (most, least) = (d[0].to_f64(), d[d.len() - 1].to_f64());
+    most > 0.0 && most <= WELL_CONDITIONED * least
+}
+
+/// `U <- X V D^-1`. Of `work`, which has V's dimensions, nothing is read.
+fn divide<T: Scalar, D: Elementwise<T>>(
+    dev: &D,
+    x: &D::Mat<'_>,
+    d: &[T],
+    right: &D::Mat<'_>,
+    mut work: D::Mat<'_>,
+    u: &mut D::Mat<'_>,
+) -> Result<()> {
+    let inverse: Vec<f64> = d.iter().map(|d| 1.0 / d.to_f64()).collect();
+    dev.scale_columns(right, &inverse, Scaling::Replace, &mut work)?;
+    let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
+    dev.gemm(one, Trans::No, x, Trans::No, &work, zero, u)
+}
+
+fn bring_right<T: Scalar, D: Elementwise<T>>(
+    dev: &D,
+    right: &D::Mat<'_>,
+    v: Option<&mut D::Mat<'_>>,
+) -> Result<()> {
+    let n = dev.shape(right).1;
+    v.map_or(Ok(()), |v| {
+        dev.copy_block(right, Block::leading(n, n), v, (0, 0))
+    })
+}
+
+/// R of `X = Q R` from products, in the time of three passes over X: `R = R2 R1` with
+/// `R1'R1 = X'X` and `R2'R2 = Q1'Q1` for `Q1 = X R1^-1`, which is left in `q`. `None` if X'X has no
+/// Cholesky factor.
+///
+/// The error of R is the condition times rounding.
+///
+/// Yamamoto et al., Electron. Trans. Numer. Anal. 44 (2015).
+fn triangle_by_products<T: Scalar, D: Elementwise<T>>(
+    dev: &D,
+    x: &D::Mat<'_>,
+    q: &mut D::Mat<'_>,
+) -> Result<Option<D::Mat<'static>>> {
+    let (_, n) = dev.shape(x);
+    let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
+    let Some(first) = gram_root(dev, x)? else {
+        return Ok(None);
+    };
+    let mut inverse = dev.blank(n, n)?;
+    dev.set_identity(&mut inverse)?;
+    let (left, upper, whole) = (Side::Left, Uplo::Upper, Diag::NonUnit);
+    dev.trsm(left, upper, Trans::No, whole, n, &first, &mut inverse)?;
+    dev.gemm(one, Trans::No, x, Trans::No, &inverse, zero, q)?;
+    let Some(second) = gram_root(dev, q)? else {
+        return Ok(None);
+    };
+    let mut r = inverse;
+    dev.gemm(one, Trans::No, &second, Trans::No, &first, zero, &mut r)?;
+    Ok(Some(r))
+}
+
+/// The upper Cholesky factor of `X'X`, if there is one.
+fn gram_root<T: Scalar, D: Elementwise<T>>(
+    dev: &D,
+    x: &D::Mat<'_>,
+) -> Result<Option<D::Mat<'static>>> {
+    let (_, n) = dev.shape(x);
+    let mut gram = dev.blank(n, n)?;
+    dev.syrk(Trans::Yes, x, &mut gram)?;
+    match dev.potrf(Uplo::Upper, &mut gram) {
+        Ok(()) => {}
+        Err(Error::NotPositiveDefinite { .. }) => return Ok(None),
+        Err(e) => return Err(e),
     }
-    Ok(d)
+    dev.keep_part(Part::Upper, &mut gram)?;
+    Ok(Some(gram))
 }
 
 /// Decomposes a square matrix on the device, or a small one on the `host`.

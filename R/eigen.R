@@ -70,7 +70,8 @@
 #'   `asymmetry` is about \eqn{\|x - x^T\| / \|x\|}{||x - x'|| / ||x||} of a file or a function.
 #' - `cudafactor_error_device_unavailable`: the GPU that `device` names does not exist, or the
 #'   matrix is not symmetric and `device` names a GPU.
-#' - `cudafactor_error_device_memory`: the GPU lacks room for 5 matrices of the dimensions of `x`.
+#' - `cudafactor_error_device_memory`: the GPU lacks room for 5 matrices of the dimensions of `x`,
+#'   or for some matrices of a batch.
 #' - `cudafactor_error_not_converged`: no method found eigenvalues that pass the check below.
 #'
 #' @section Accuracy: The matrix is scaled by a power of two first, in double precision, so the

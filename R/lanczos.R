@@ -171,11 +171,13 @@ warn_few <- function(found, limits, what, kind, call) {
     "use a larger 'maxit' or 'tol'"
   } else {
     paste0(
-      "residuals do not fall further, as products ",
+      "residuals do not fall further",
+      if (kind %in% c("function", "tiles")) ", as products ",
       if (what == "eigenvalue" && kind %in% c("function", "tiles")) {
         "are not those of a symmetric matrix, or "
       },
-      "are not exact enough: use a larger 'tol'",
+      if (kind %in% c("function", "tiles")) "are not exact enough",
+      ": use a larger 'tol'",
       if (kind == "function") ", or a function with smaller errors"
     )
   }

@@ -360,6 +360,46 @@ test_that("messages say what was found and what to do", {
   expect_identical(e$call[[1L]], as.name("gpu_eigen"))
 })
 
+test_that("a product that is not finite is an error, whichever it is", {
+  for (n in c(50, 400)) {
+    # The number of calls, and a function of which one call answers NaN.
+    calls <- 0
+    counted <- function(v) {
+      calls <<- calls + 1
+      seq_len(n) * v
+    }
+    failing <- function(at) {
+      i <- 0
+      function(v) {
+        i <<- i + 1
+        if (i == at) v * NaN else seq_len(n) * v
+      }
+    }
+    right <- function(v) seq_len(n) * v
+    gpu_eigen(counted, k = 3, n = n)
+    expect_error(gpu_eigen(failing(calls), k = 3, n = n), class = "cudafactor_error_non_finite")
+    for (side in c("x", "Atrans")) {
+      calls <- 0
+      decompose <- function(f) {
+        both <- list(x = right, Atrans = right)
+        both[[side]] <- f
+        gpu_svd(both$x, Atrans = both$Atrans, dim = c(n, n), k = 3)
+      }
+      decompose(counted)
+      expect_error(decompose(failing(calls)), class = "cudafactor_error_non_finite")
+    }
+  }
+})
+
+test_that("a tighter tolerance does not spoil singular values", {
+  n <- 1000
+  d <- 2 - 2 * cos(pi * seq_len(n) / (n + 1))
+  f <- function(v) d * v
+  found <- gpu_svd(f, Atrans = f, dim = c(n, n), k = 3, tol = 1e-13)
+  expect_lt(max(found$residuals), 2e-13)
+  expect_lt(max(abs(crossprod(found$u) - diag(3))), 1e-12)
+})
+
 test_that("RSpectra and irlba find the same", {
   set.seed(7)
   x <- crossprod(random_matrix(400, 250))

@@ -20,7 +20,7 @@ use crate::algo::lanczos::course::{Course, Sizes, Step};
 use crate::algo::lanczos::operator::{Linear, Scaled};
 use crate::algo::lanczos::transfer::{bring, fetch};
 use crate::algo::lanczos::wanted::{dense_slack, Found, Wanted, Which};
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::base::matrix::Trans;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::device::elementwise::{Elementwise, Scaling};
@@ -228,6 +228,7 @@ fn checked<T: Scalar, D: Elementwise<T>, A: Linear<T, D>>(
         restarts,
     } = pairs;
     let mut product = scaled.times(Trans::No, &vectors)?;
+    check_finite(&dev.column_norms(&product)?)?;
     // Restarts have rounded the values again and again.
     let values = quotients(dev, &vectors, &product)?;
     let order = Which::Largest.order(&values);
@@ -254,6 +255,14 @@ fn checked<T: Scalar, D: Elementwise<T>, A: Linear<T, D>>(
         products: scaled.products(),
         processor: dev.processor(),
     })
+}
+
+/// An error unless the norms of the columns of a product are finite.
+pub(super) fn check_finite(norms: &[f64]) -> Result<()> {
+    match norms.iter().all(|norm| norm.is_finite()) {
+        true => Ok(()),
+        false => Err(Error::NonFiniteIn { argument: "x" }),
+    }
 }
 
 /// `x_i'y_i / x_i'x_i` for each column.

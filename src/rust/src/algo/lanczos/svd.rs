@@ -18,7 +18,9 @@ use crate::algo::dense::svd::{svd as dense_svd, Small};
 use crate::algo::lanczos::basis::Basis;
 use crate::algo::lanczos::consistency::error_of_products;
 use crate::algo::lanczos::course::{Course, Sizes, Step};
-use crate::algo::lanczos::eigen::{columns, gathered, quotients, relative, residuals, tails};
+use crate::algo::lanczos::eigen::{
+    check_finite, columns, gathered, quotients, relative, residuals, tails,
+};
 use crate::algo::lanczos::operator::{Linear, Scaled};
 use crate::algo::lanczos::transfer::{bring, fetch};
 use crate::algo::lanczos::wanted::{dense_slack, Found, Wanted, Which};
@@ -57,8 +59,10 @@ pub fn largest<T: Scalar, D: Elementwise<T>, H: Small, A: Linear<T, D>>(
     let triplets = match most {
         true => all(dev, host, &scaled, wanted)?,
         false => {
-            // The right vectors make left ones orthogonal up to the rounding of products alone.
-            let left = match scaled.rounding::<T>().unit > T::EPS {
+            // The right vectors make left ones orthogonal, but for the rounding of products, and
+            // for what restarts add up.
+            let full = scaled.rounding::<T>().unit > T::EPS || wanted.is_tight::<T>();
+            let left = match full {
                 true => Basis::new(dev, dim.0, 1),
                 false => Basis::loose(dev, dim.0, 1, wanted.loss::<T>()),
             };
@@ -206,6 +210,7 @@ fn checked<T: Scalar, D: Elementwise<T>, A: Linear<T, D>>(
     let rounding = scaled.rounding::<T>();
     // A wrong transpose may have large products.
     let norms = [dev.column_norms(&there)?, dev.column_norms(&back)?].concat();
+    check_finite(&norms)?;
     let size = norms.into_iter().fold(0.0, f64::max);
     for (d, e) in values.iter().zip(quotients(dev, &v, &back)?) {
         rounding.check_transpose((d - e).abs(), size)?;

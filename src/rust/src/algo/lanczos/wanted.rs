@@ -102,6 +102,11 @@ impl Wanted {
         (LOSS_SHARE * self.tol).max(LOSS * T::EPS)
     }
 
+    /// Whether the tolerance asks for residuals of the size of [`Wanted::loss`].
+    pub(super) fn is_tight<T: Scalar>(&self) -> bool {
+        LOSS_SHARE * self.tol < LOSS * T::EPS
+    }
+
     /// Whether as many of these values agree as a block has columns: then the matrix may have more
     /// copies of them than its Krylov space.
     pub(super) fn may_lack_copies(&self, values: &[f64], norm: f64, unit: f64) -> bool {

@@ -8,6 +8,9 @@
 #   -o gpu-peers-lu-qr --routines getrf,geqrf,geqrf_tall,orgqr,chol_lu,sgetrf,sgeqrf,sgeqrf_tall
 # and gpu-peers-vectors has -o gpu-peers-vectors --routines gemv,trsv,sgemv,strsv
 # and gpu-peers-eigen has -o gpu-peers-eigen --repeats 5 --routines syevd,syevd_values,gesvdp
+#   1024 2048 4096 8192
+# and gpu-peers-eigen-large has --repeats 1, the same routines and 16384
+# and gpu-peers-eigen-batch has --repeats 5 --routines svd_tall,syev_batched,syev_batched_values
 # Routines: gemm, syrk, trsm, gemv, trsv (one, two and four right-hand sides), potrf, getrf, geqrf,
 # geqrf_tall (m much larger than n), orgqr, chol_lu (our Cholesky and our LU), potrf_batched;
 # sgemm, strsm, sgemv, strsv, spotrf, sgetrf, sgeqrf, sgeqrf_tall and spotrf_batched in single

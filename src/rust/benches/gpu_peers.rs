@@ -237,6 +237,8 @@ for the peer's product; dsyrk writes one triangle
 singular vectors
 - eigenvalues and singular values: the difference is the largest one of values, over the largest \
 value; the stages of ours by the host's clock
+- tall SVD: beside our own routines on the same data; the difference is \
+||A V s - U D s|| / ||A V s|| for a vector s of ones
 - LU: where pivots differ, rounding having chosen between two candidates, the difference is not \
 that of L and U but our residual, \
 ||(PA - LU) s|| / ||A s|| for a vector s of random signs. QR: the difference is that of R. Q: \

@@ -6,9 +6,13 @@ use cudafactor::backend::cuda::CudaDevice;
 use cudafactor::backend::cuda::Matrix;
 use cudafactor::base::matrix::{Block, Part, Trans};
 use cudafactor::device::blas::Blas;
+use cudafactor::device::elementwise::{Elementwise, Operand};
+use cudafactor::device::functions::Zip;
 use cudafactor::device::lapack::Lapack;
 use cudafactor::device::memory::Memory;
 use cudafactor::device::spectral::SymmetricEigen;
+
+use faer::MatRef;
 
 use super::cases::{agreed, contenders, cube, Bench};
 use super::data::{random, symmetric};
@@ -132,6 +136,32 @@ pub fn singular(bench: &Bench<'_>, n: usize) -> Outcome<Row> {
     Ok(row(what, n, flops, (ours, peer), (difference, None)))
 }
 
+/// `||A V s - U D s|| / ||A V s||` for a vector s of ones.
+fn residual(
+    dev: &CudaDevice,
+    a: &Matrix<'_, f64>,
+    d: &[f64],
+    (u, v): (&Matrix<'_, f64>, &Matrix<'_, f64>),
+) -> Outcome<f64> {
+    let (m, n) = dev.shape(a);
+    let column = |x: &[f64]| -> Outcome<Matrix<'static, f64>> {
+        let x = MatRef::from_column_major_slice(x, n, 1);
+        Ok(dev.load_temporary(x, Part::All)?)
+    };
+    let times = |x: &Matrix<'_, f64>, y: &Matrix<'_, f64>| -> Outcome<Matrix<'static, f64>> {
+        let mut out = dev.blank(dev.shape(x).0, 1)?;
+        dev.gemm(1.0, Trans::No, x, Trans::No, y, 0.0, &mut out)?;
+        Ok(out)
+    };
+    let there = times(a, &times(v, &column(&vec![1.0; n])?)?)?;
+    let back = times(u, &column(d)?)?;
+    let mut apart = dev.blank(m, 1)?;
+    let (of, from) = (Operand::Matrix(&there), Operand::Matrix(&back));
+    dev.zip(Zip::Subtract, of, from, &mut apart)?;
+    let norm = |x: &Matrix<'_, f64>| -> Outcome<f64> { Ok(dev.column_norms(x)?[0]) };
+    Ok(norm(&apart)? / norm(&there)?)
+}
+
 /// Singular values and vectors of a random tall matrix beside our QR factorization of it, and for
 /// many columns also our own decomposition of R and the product that gives the left vectors.
 pub fn tall_singular(bench: &Bench<'_>, n: usize) -> Outcome<Row> {
@@ -143,6 +173,9 @@ pub fn tall_singular(bench: &Bench<'_>, n: usize) -> Outcome<Row> {
     let mut square = dev.zeros(n, n)?;
     let (mut left, mut product) = (dev.zeros(n, n)?, dev.zeros(m, n)?);
     dev.copy_block(&a, Block::leading(n, n), &mut square, (0, 0))?;
+    let x = dev.duplicate(&a, Part::All)?;
+    let d = tall(dev, Some(&host), x, Some(&mut u), Some(&mut v))?;
+    let difference = agreed::<f64>(n, 8.0, residual(dev, &a, &d, (&u, &v))?)?;
     let mut ours = || {
         let mut again = Some(dev.duplicate(&a, Part::All)?);
         dev.synchronize()?;
@@ -183,6 +216,6 @@ pub fn tall_singular(bench: &Bench<'_>, n: usize) -> Outcome<Row> {
         peer_flops: flops,
         share: None,
         also: None,
-        difference: 0.0,
+        difference,
     })
 }

@@ -256,16 +256,13 @@ impl Work {
     /// As [`Work::eigen`], for `count` matrices. A GPU solves large ones one after the other.
     pub fn eigen_batch(n: usize, count: usize, vectors: bool) -> Work {
         let (one, all) = (Work::eigen(n, vectors), count as f64);
+        let steps = one.steps * if n > EIGEN_TOGETHER { all } else { 1.0 };
         Work {
             operands: Operands::Batch(count, (n, n)),
             flops: all * one.flops,
             read: all * one.read,
             written: all * one.written,
-            steps: if n > EIGEN_TOGETHER {
-                all * one.steps
-            } else {
-                one.steps
-            },
+            steps,
             entries: all * one.entries,
             count: all.max(1.0),
             ..one
@@ -335,8 +332,7 @@ impl Work {
     }
 }
 
-/// The largest order of matrices whose eigenvalues a GPU finds for many of them at once. Its shared
-/// memory holds one.
+/// The largest order of matrices that a GPU solves together: its shared memory holds one.
 const EIGEN_TOGETHER: usize = 166;
 
 /// Iterations that a linear program is thought to take.

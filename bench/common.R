@@ -107,3 +107,26 @@ median_ms <- function(f, times) {
   }, 0)
   1e3 * stats::median(t)
 }
+
+# The peers' times from lines NAME,N,MS, among which may be remarks: a function of name and n that
+# answers milliseconds, or NA.
+bench_peers <- function(path) {
+  lines <- grep("^#", readLines(path), value = TRUE, invert = TRUE)
+  parts <- regmatches(lines, regexec("^(.*),([0-9]+),([0-9.]+)$", lines))
+  peers <- data.frame(name = vapply(parts, `[[`, "", 2L),
+    n = as.integer(vapply(parts, `[[`, "", 3L)), ms = as.double(vapply(parts, `[[`, "", 4L)))
+  function(name, n) {
+    ms <- peers$ms[peers$name == name & peers$n == n]
+    if (length(ms)) ms[[1L]] else NA_real_
+  }
+}
+
+# The median of some calls in milliseconds, after one that does not count.
+bench_median_ms <- function(call, repeats) {
+  times <- vapply(seq_len(repeats + 1L), function(i) {
+    start <- as.double(Sys.time())
+    call()
+    1e3 * (as.double(Sys.time()) - start)
+  }, 0)
+  median(times[-1L])
+}

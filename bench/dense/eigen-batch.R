@@ -10,37 +10,20 @@ source(file.path(here, "..", "common.R"))
 
 count <- 512L
 arguments <- commandArgs(TRUE)
-lines <- grep("^#", readLines(arguments[[1L]]), value = TRUE, invert = TRUE)
-parts <- regmatches(lines, regexec("^(.*),([0-9]+),([0-9.]+)$", lines))
-peers <- data.frame(name = vapply(parts, `[[`, "", 2L),
-  n = as.integer(vapply(parts, `[[`, "", 3L)), ms = as.double(vapply(parts, `[[`, "", 4L)))
-peer <- function(name, n) {
-  ms <- peers$ms[peers$name == name & peers$n == n]
-  if (length(ms)) ms[[1L]] else NA_real_
-}
-
-# The median of some calls after one that does not count.
-wall_ms <- function(call, repeats) {
-  times <- vapply(seq_len(repeats + 1L), function(i) {
-    start <- as.double(Sys.time())
-    call()
-    1e3 * (as.double(Sys.time()) - start)
-  }, 0)
-  median(times[-1L])
-}
+peer <- bench_peers(arguments[[1L]])
 
 results <- data.frame()
 for (n in as.integer(arguments[-1L])) {
   set.seed(n)
   x <- array(runif(n * n * count), c(n, n, count))
   x <- x + aperm(x, c(2, 1, 3))
-  ours <- wall_ms(function() gpu_eigen(x, TRUE), 5L)
+  ours <- bench_median_ms(function() gpu_eigen(x, TRUE), 5L)
   torch <- peer("torch.linalg.eigh, NumPy to NumPy", n)
   row <- data.frame(
     n = n, ours_ms = ours,
-    values_ms = wall_ms(function() gpu_eigen(x, TRUE, TRUE), 5L),
+    values_ms = bench_median_ms(function() gpu_eigen(x, TRUE, TRUE), 5L),
     torch_ms = torch, torch_over_ours = torch / ours,
-    cpu_ms = wall_ms(function() gpu_eigen(x, TRUE, device = "cpu"), 2L),
+    cpu_ms = bench_median_ms(function() gpu_eigen(x, TRUE, device = "cpu"), 2L),
     base_ms = 1e3 * system.time(for (i in seq_len(count)) eigen(x[, , i], TRUE))[[3L]],
     torch_device_ms = peer("torch.linalg.eigh", n), cupy_device_ms = peer("cupy.linalg.eigh", n),
     cusolver_device_ms = peer("cusolverDnXsyevBatched", n)

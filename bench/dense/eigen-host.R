@@ -9,29 +9,12 @@ here <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE
 source(file.path(here, "..", "common.R"))
 
 arguments <- commandArgs(TRUE)
-lines <- grep("^#", readLines(arguments[[1L]]), value = TRUE, invert = TRUE)
-parts <- regmatches(lines, regexec("^(.*),([0-9]+),([0-9.]+)$", lines))
-peers <- data.frame(name = vapply(parts, `[[`, "", 2L),
-  n = as.integer(vapply(parts, `[[`, "", 3L)), ms = as.double(vapply(parts, `[[`, "", 4L)))
-peer <- function(name, n) {
-  ms <- peers$ms[peers$name == name & peers$n == n]
-  if (length(ms)) ms[[1L]] else NA_real_
-}
-
-# The median of some calls after one that does not count.
-wall_ms <- function(call, repeats) {
-  times <- vapply(seq_len(repeats + 1L), function(i) {
-    start <- as.double(Sys.time())
-    call()
-    1e3 * (as.double(Sys.time()) - start)
-  }, 0)
-  median(times[-1L])
-}
+peer <- bench_peers(arguments[[1L]])
 once_ms <- function(call) 1e3 * system.time(call())[[3L]]
 
 results <- data.frame()
 keep <- function(task, n, ours, base = NULL) {
-  ms <- wall_ms(ours, 3L)
+  ms <- bench_median_ms(ours, 3L)
   base_ms <- if (is.null(base)) NA_real_ else once_ms(base)
   row <- data.frame(task = task, n = n, ours_ms = ms, torch_ms = peer(task, n),
     torch_over_ours = peer(task, n) / ms, base_ms = base_ms, base_over_ours = base_ms / ms)

@@ -51,16 +51,16 @@ def from_host(x):
 class Batched:
     """cusolverDnXsyevBatched, in double precision with vectors."""
 
-    def __init__(self, library, n):
-        self.library, self.n = library, ctypes.c_int64(n)
+    def __init__(self, cusolver, n):
+        self.cusolver, self.n = cusolver, ctypes.c_int64(n)
         self.handle, self.params = ctypes.c_void_p(), ctypes.c_void_p()
-        self.check(library.cusolverDnCreate(ctypes.byref(self.handle)))
-        self.check(library.cusolverDnCreateParams(ctypes.byref(self.params)))
+        self.check(cusolver.cusolverDnCreate(ctypes.byref(self.handle)))
+        self.check(cusolver.cusolverDnCreateParams(ctypes.byref(self.params)))
         self.a = torch.empty(COUNT, n, n, dtype=torch.float64, device=device)
         self.w = torch.empty(COUNT, n, dtype=torch.float64, device=device)
         self.info = torch.zeros(COUNT, dtype=torch.int32, device=device)
         there, here = ctypes.c_size_t(), ctypes.c_size_t()
-        self.check(library.cusolverDnXsyevBatched_bufferSize(
+        self.check(cusolver.cusolverDnXsyevBatched_bufferSize(
             *self.operands(), ctypes.byref(there), ctypes.byref(here), ctypes.c_int64(COUNT)))
         self.work = torch.empty(max(there.value, 1), dtype=torch.uint8, device=device)
         self.host = ctypes.create_string_buffer(max(here.value, 1))
@@ -78,14 +78,14 @@ class Batched:
                 ctypes.c_void_p(self.w.data_ptr()), double)
 
     def run(self):
-        self.check(self.library.cusolverDnXsyevBatched(
+        self.check(self.cusolver.cusolverDnXsyevBatched(
             *self.operands(), ctypes.c_void_p(self.work.data_ptr()), self.sizes[0], self.host,
             self.sizes[1], ctypes.c_void_p(self.info.data_ptr()), ctypes.c_int64(COUNT)))
 
 
 # PyTorch loads cuSOLVER at the first use.
 torch.linalg.eigh(torch.eye(2, dtype=torch.float64, device=device))
-library = solver()
+cusolver = solver()
 for n in map(int, sys.argv[1:]):
     host = np.random.rand(COUNT, n, n)
     host = host + host.transpose(0, 2, 1)
@@ -99,8 +99,8 @@ for n in map(int, sys.argv[1:]):
         say("cupy.linalg.eigh", n, lambda: cupy.linalg.eigh(there))
     except ImportError as error:
         print("# cupy:", error, flush=True)
-    if library is not None and hasattr(library, "cusolverDnXsyevBatched"):
-        batch = Batched(library, n)
+    if cusolver is not None and hasattr(cusolver, "cusolverDnXsyevBatched"):
+        batch = Batched(cusolver, n)
         # cuSOLVER's handle has the default stream, as PyTorch has.
         say("cusolverDnXsyevBatched", n, batch.run, lambda: batch.a.copy_(x))
     else:

@@ -119,3 +119,12 @@ test_that("errors name the matrix", {
   expect_error(gpu_eigen(array(1i, c(2, 2, 2))), class = "cudafactor_error_type")
   expect_error(gpu_eigen(array("a", c(2, 2, 2))), class = "cudafactor_error_type")
 })
+
+test_that("default options find the same", {
+  set.seed(3)
+  x <- array(rnorm(100 * 100 * 60), c(100, 100, 60))
+  x <- x + aperm(x, c(2, 1, 3))
+  found <- gpu_eigen(x)
+  expect_equal(found$values, gpu_eigen(x, device = "cpu")$values, tolerance = 1e-12)
+  expect_equal(abs(found$vectors), abs(gpu_eigen(x, device = "cpu")$vectors), tolerance = 1e-8)
+})

@@ -13,14 +13,12 @@ use super::cases::{agreed, contenders, cube, Bench};
 use super::data::random;
 use super::library::{check, Address, Handle, Peers};
 use super::report::Row;
+use super::solver_x::{CreateParams, DOUBLE};
 use super::timing::{in_turn, once};
 use super::Outcome;
 
-/// `CUDA_R_64F`.
-const DOUBLE: c_int = 1;
 const NAME: &str = "cusolverDnXsyevBatched";
 
-type CreateParams = unsafe extern "C" fn(*mut Handle) -> c_int;
 type Query = unsafe extern "C" fn(
     Handle,
     Handle,

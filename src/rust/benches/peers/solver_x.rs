@@ -12,9 +12,9 @@ use super::library::{check, Address, Handle, Peers};
 use super::Outcome;
 
 /// `CUDA_R_64F`.
-const DOUBLE: c_int = 1;
+pub(super) const DOUBLE: c_int = 1;
 
-type CreateParams = unsafe extern "C" fn(*mut Handle) -> c_int;
+pub(super) type CreateParams = unsafe extern "C" fn(*mut Handle) -> c_int;
 type SyevdQuery = unsafe extern "C" fn(
     Handle,
     Handle,

@@ -2,9 +2,9 @@
 
 use faer::{Mat, MatMut, MatRef};
 
-use super::common::residual::{orthogonality, product};
 use super::common::{few, for_each_device, Host};
-use super::kinds::{down, symmetric, unit};
+use super::kinds::symmetric;
+use super::symmetric::is_right;
 use super::ALLOWED;
 use cudafactor::algo::dense::eigen;
 use cudafactor::algo::dense::eigen_batch::symmetric_batch;
@@ -56,16 +56,7 @@ fn decompose<T: Scalar, D: EigenBatch<T> + Batched<T>>(
 fn check<T: Scalar>(name: &str, a: &Host<T>, w: &[T], z: &[T]) {
     let n = a.rows;
     let z = Host::<T>::from_fn(n, n, |i, j| z[i + j * n].to_f64());
-    let e = unit(a);
-    let wide = Mat::from_fn(n, n, |i, j| down(a.at(i.max(j), i.min(j)), e));
-    let scaled = Mat::from_fn(n, n, |i, j| z.at(i, j) * down(w[j].to_f64(), e));
-    let error = &product(wide.as_ref(), z.wide().as_ref()) - &scaled;
-    let unit = n as f64 * T::EPS;
-    let residual = error.norm_l2() / (wide.norm_l2().max(f64::MIN_POSITIVE) * unit);
-    assert!(residual <= ALLOWED, "{name} {n}: residual {residual}");
-    let loss = orthogonality(&z);
-    assert!(loss <= ALLOWED * 4.0, "{name} {n}: orthogonality {loss}");
-    assert!(w.windows(2).all(|w| w[0] >= w[1]), "{name} {n}: order");
+    is_right(name, a, w, &z);
     for j in 0..n {
         let largest = (0..n).map(|i| z.at(i, j).abs()).fold(0.0, f64::max);
         let enough = largest * (1.0 - T::EPS.sqrt());

@@ -28,20 +28,26 @@ fn decompose<T: Scalar, D: SymmetricEigen<T>>(device: &D, a: &Host<T>) -> (Vec<T
     (w, z)
 }
 
+/// Asserts a small residual, orthogonality, and descending values.
+pub fn is_right<T: Scalar>(name: &str, a: &Host<T>, w: &[T], z: &Host<T>) {
+    let n = a.rows;
+    let e = unit(a);
+    let wide = Mat::from_fn(n, n, |i, j| down(a.at(i.max(j), i.min(j)), e));
+    let scaled = Mat::from_fn(n, n, |i, j| z.at(i, j) * down(w[j].to_f64(), e));
+    let error = &product(wide.as_ref(), z.wide().as_ref()) - &scaled;
+    let unit = n as f64 * T::EPS;
+    let residual = error.norm_l2() / (wide.norm_l2().max(f64::MIN_POSITIVE) * unit);
+    assert!(residual <= ALLOWED, "{name} {n}: residual {residual}");
+    let loss = orthogonality(z);
+    assert!(loss <= ALLOWED * 4.0, "{name} {n}: orthogonality {loss}");
+    assert!(w.windows(2).all(|w| w[0] >= w[1]), "{name} {n}: order");
+}
+
 fn residuals_are_small<T: Scalar, D: SymmetricEigen<T>>(device: &D) {
     for n in orders() {
         for (name, a) in symmetric::<T>(n) {
             let (w, z) = decompose(device, &a);
-            let e = unit(&a);
-            let wide = Mat::from_fn(n, n, |i, j| down(a.at(i.max(j), i.min(j)), e));
-            let scaled = Mat::from_fn(n, n, |i, j| z.at(i, j) * down(w[j].to_f64(), e));
-            let error = &product(wide.as_ref(), z.wide().as_ref()) - &scaled;
-            let unit = n as f64 * T::EPS;
-            let residual = error.norm_l2() / (wide.norm_l2().max(f64::MIN_POSITIVE) * unit);
-            assert!(residual <= ALLOWED, "{name} {n}: residual {residual}");
-            let loss = orthogonality(&z);
-            assert!(loss <= ALLOWED * 4.0, "{name} {n}: orthogonality {loss}");
-            assert!(w.windows(2).all(|w| w[0] >= w[1]), "{name} {n}: order");
+            is_right(&name, &a, &w, &z);
         }
     }
 }

@@ -13,7 +13,7 @@
 #' A matrix counts as symmetric by the rule of [base::isSymmetric()]. By this rule a matrix whose
 #' entries are all below about 1e-14 is symmetric: give `symmetric = FALSE` if it is not. Only the
 #' lower triangle of a symmetric matrix in memory is read. A file written with `triangle = TRUE` has
-#' one triangle. Of a file with both, and of a function, whole products count.
+#' one triangle. All entries of a file with both triangles are read.
 #'
 #' @section Signs: An eigenvector is determined up to its sign, and base R's signs depend on its
 #' LAPACK. Here each real vector has norm 1, and its component of largest magnitude is positive: the

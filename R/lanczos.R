@@ -170,13 +170,15 @@ warn_few <- function(found, limits, what, kind, call) {
   way <- if (found$restarts >= limits[[3L]]) {
     "use a larger 'maxit' or 'tol'"
   } else {
+    reasons <- c(
+      if (what == "eigenvalue") "are not those of a symmetric matrix",
+      "are not exact enough"
+    )
+    # Products with matrices in memory are exact but for rounding.
+    external <- kind %in% c("function", "tiles")
     paste0(
       "residuals do not fall further",
-      if (kind %in% c("function", "tiles")) ", as products ",
-      if (what == "eigenvalue" && kind %in% c("function", "tiles")) {
-        "are not those of a symmetric matrix, or "
-      },
-      if (kind %in% c("function", "tiles")) "are not exact enough",
+      if (external) paste0(", as products ", paste(reasons, collapse = ", or ")),
       ": use a larger 'tol'",
       if (kind == "function") ", or a function with smaller errors"
     )

@@ -42,7 +42,7 @@ docs: ## NAMESPACE and man/ from the comments in R/
 check-kernels: ## makes PTX and machine code again and compares; `make test` does so for PTX alone
 	python3 tools/kernels.py --check
 
-lint: ## formatting, imports, length of lines, and clippy for the four feature sets
+lint: ## formatting, imports, length of lines, clippy for the four feature sets, rustdoc
 	sh tools/lint.sh
 
 vendor: ## build/vendor.tar.xz, the crates for a build without network

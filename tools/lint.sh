@@ -1,7 +1,7 @@
 #!/bin/sh
-# Formatting, the direction of imports, the length of lines, and clippy for the four feature sets.
-# With an argument, one of them: format (with imports and lines), core (no R, no CUDA), r (no
-# CUDA, as on macOS and Windows), cuda (no R), default.
+# Formatting, the direction of imports, the length of lines, clippy for the four feature sets, and
+# the links of the documentation. With an argument, one of them: format (with imports and lines),
+# core (no R, no CUDA), r (no CUDA, as on macOS and Windows), cuda (no R), default, documentation.
 
 set -e
 cd "$(dirname "$0")/.."
@@ -35,3 +35,9 @@ case $what in all | r) clippy --all-targets --no-default-features --features r ;
 # No test asks whether R is there.
 case $what in all | cuda) clippy --lib --no-default-features --features cuda ;; esac
 case $what in all | default) clippy --all-targets ;; esac
+case $what in
+  all | documentation)
+    RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" \
+      cargo doc -j 2 --locked --no-deps --document-private-items
+    ;;
+esac

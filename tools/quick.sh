@@ -1,5 +1,5 @@
 #!/bin/sh
-# Formatting, clippy, and the tests of one area in Rust and in R, on a debug build.
+# Formatting, clippy, rustdoc, and the tests of one area in Rust and in R, on a debug build.
 # Usage: tools/quick.sh AREA, or `make quick AREA=pcg`. Stops at the first step that fails.
 
 set -e
@@ -74,6 +74,7 @@ rust_tests() {
 
 step formatting sh tools/lint.sh format
 step clippy sh tools/lint.sh default
+step documentation sh tools/lint.sh documentation
 # shellcheck disable=SC2086
 step "Rust: tests $program $tests" counted rust_tests --test "$program" -- $tests
 # shellcheck disable=SC2086

@@ -63,11 +63,6 @@ compile_rust_tests() {
       --no-default-features --lib --test fork
 }
 
-rust_documentation() {
-  (cd src/rust && RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" \
-    cargo doc -j 2 --locked --no-deps --document-private-items)
-}
-
 # The same version and the same oldest compiler in DESCRIPTION and in Cargo.toml.
 same_versions() {
   field() { sed -n "s/^$1 = \"\(.*\)\"/\1/p" src/rust/Cargo.toml | head -n 1; }
@@ -97,7 +92,7 @@ lints() {
   step "rust: clippy, R" sh tools/lint.sh r
   step "rust: clippy, CUDA" sh tools/lint.sh cuda
   step "rust: clippy, CUDA and R" sh tools/lint.sh default
-  step "rust: documentation" rust_documentation
+  step "rust: documentation" sh tools/lint.sh documentation
   step "scripts: POSIX shell" checkbashisms .ci/run configure configure.win cleanup \
     cleanup.win tools/*.sh
   step "generated: PTX" python3 tools/kernels.py --check-ptx

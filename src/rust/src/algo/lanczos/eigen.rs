@@ -39,9 +39,9 @@ struct Pairs<M> {
 /// of [`signs`]. Matrices of the order of the basis are decomposed by `host`.
 ///
 /// # Errors
-/// [`Error::NonFiniteIn`](crate::base::error::Error::NonFiniteIn) of `x` if a product is not
-/// finite, [`Error::Asymmetric`](crate::base::error::Error::Asymmetric) if the first products are
-/// not those of a symmetric matrix, and those of the matrix and of [`SymmetricEigen::syev`].
+/// [`Error::NonFiniteIn`] of `x` if a product is not finite, [`Error::Asymmetric`] if the first
+/// products are not those of a symmetric matrix, and those of the matrix and of
+/// [`SymmetricEigen::syev`].
 pub fn symmetric<T: Scalar, D: Elementwise<T>, H: SymmetricEigen<f64>, A: Linear<T, D>>(
     dev: &D,
     host: &H,

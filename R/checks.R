@@ -157,6 +157,19 @@ check_numbers <- function(x, argument, what, call) {
   }
 }
 
+# Base R flattens an array in some functions. `instead` is a call with a matrix.
+check_no_array <- function(x, instead, call) {
+  if (length(dim(x)) > 2L) {
+    abort_dimension(sprintf(
+      paste(
+        "'x' must be a matrix or a vector, not an array of %d dimensions:",
+        "use one matrix of it, as in %s"
+      ),
+      length(dim(x)), instead
+    ), call)
+  }
+}
+
 # The values, dimensions and dimnames of an S4 array as an ordinary array.
 without_class <- function(x) array(as.vector(x), dim(x), dimnames(x))
 

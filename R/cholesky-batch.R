@@ -11,7 +11,10 @@ is_batch <- function(x) {
 
 chol_batch <- function(x, pivot, device, precision, call) {
   if (!isFALSE(pivot) && is_pivoted(pivot, call)) {
-    abort_argument("pivot", "'pivot' must be FALSE for a batch: use lapply() to pivot", call)
+    each <- "lapply(x, gpu_chol, pivot = TRUE)"
+    one <- if (is.list(x)) each else "gpu_chol(x[, , 1], pivot = TRUE)"
+    text <- "'pivot' must be FALSE for many matrices: factor them one by one, as in"
+    abort_argument("pivot", paste(text, one), call)
   }
   where <- how(device, precision, call)
   # is.list() is TRUE for a pairlist too.

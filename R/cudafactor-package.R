@@ -18,6 +18,7 @@
 #' | `solve()`, `determinant()` | [gpu_solve()], [gpu_determinant()] |
 #' | `Matrix::lu()` | [gpu_lu()] |
 #' | `eigen()`, `svd()`, `norm()` | [gpu_eigen()], [gpu_svd()], [gpu_norm()] |
+#' | `apply(x, 3, chol)`, `apply(x, 3, eigen)` | [gpu_chol()], [gpu_eigen()] of arrays |
 #' | `prcomp()`, `MASS::ginv()` | [gpu_prcomp()], [gpu_ginv()] |
 #' | `backsolve()`, `forwardsolve()` | [gpu_backsolve()], [gpu_forwardsolve()] |
 #' | `chol()` of a matrix too large for one GPU | [chol_gpus()], [gpu_chol()] |

@@ -7,13 +7,14 @@
 #' `gpu_eigen(x, k = 20)` returns 20 eigenvalues of a symmetric matrix, for which `x` is only
 #' multiplied with vectors. `x` can then also be a sparse matrix, a [tile_matrix()] or a function.
 #'
-#' An array `c(n, n, b)` is a batch of b symmetric matrices. A GPU solves them together up to the
-#' order that its shared memory holds: 166 on an H100, in double precision.
+#' An array `c(n, n, b)` is a batch of b symmetric matrices, and `simplify2array()` makes one from a
+#' list. A GPU solves them together if its shared memory holds one: up to order 166 on an H100, in
+#' double precision. Larger ones follow one another.
 #'
 #' A matrix counts as symmetric by the rule of [base::isSymmetric()]. By this rule a matrix whose
-#' entries are all below about 1e-14 is symmetric: give `symmetric = FALSE` if it is not. Only the
-#' lower triangle of a symmetric matrix in memory is read. A file written with `triangle = TRUE` has
-#' one triangle. All entries of a file with both triangles are read.
+#' entries are all below about 1e-14 is symmetric: give `symmetric = FALSE` if it is not, or scale a
+#' batch. Only the lower triangle of a symmetric matrix in memory is read. A file written with
+#' `triangle = TRUE` has one triangle. All entries of a file with both triangles are read.
 #'
 #' @section Signs: An eigenvector is determined up to its sign, and base R's signs depend on its
 #' LAPACK. Here each real vector has norm 1, and its component of largest magnitude is positive: the
@@ -28,8 +29,8 @@
 #'   \item{`vectors`}{matrix with the eigenvectors in its columns, without dimnames; `NULL` if
 #'     `only.values` is `TRUE`.}
 #' }
-#' For a batch, `values` is an n by b matrix and `vectors` an array `c(n, n, b)`, with the names of
-#' the matrices, `dimnames(x)[[3]]`.
+#' For a batch, `values` is an n by b matrix and `vectors` an array `c(n, n, b)`. The last dimension
+#' of each has the names of the matrices, `dimnames(x)[[3]]`. No matrix (b = 0) gives none.
 #'
 #' With `k`, values decrease too, whatever `which` is: those of largest magnitude may be 9, 7 and
 #' -8. The list also has:
@@ -63,15 +64,16 @@
 #' @section Errors:
 #' - `cudafactor_error_non_finite`: `x` has NA, NaN or Inf. Errors about a matrix of a batch have
 #'   its position in the field `index`.
-#' - `cudafactor_error_dimension`: `x` is not square, or has no rows.
+#' - `cudafactor_error_dimension`: `x` is not square, has no rows, or has more than 3 dimensions.
 #' - `cudafactor_error_type`: `x` is complex, or is not a matrix of numbers.
 #' - `cudafactor_error_argument`: an argument has an invalid value.
 #' - `cudafactor_error_not_symmetric`: `k` or a batch is given, and a matrix is not symmetric. Field
-#'   `asymmetry` is about \eqn{\|x - x^T\| / \|x\|}{||x - x'|| / ||x||} of a file or a function.
+#'   `asymmetry` is about \eqn{\|x - x^T\| / \|x\|}{||x - x'|| / ||x||}, for a batch in the largest
+#'   entries.
 #' - `cudafactor_error_device_unavailable`: the GPU that `device` names does not exist, or the
 #'   matrix is not symmetric and `device` names a GPU.
 #' - `cudafactor_error_device_memory`: the GPU lacks room for 5 matrices of the dimensions of `x`,
-#'   or for some matrices of a batch.
+#'   or for one of a batch.
 #' - `cudafactor_error_not_converged`: no method found eigenvalues that pass the check below.
 #'
 #' @section Accuracy: The matrix is scaled by a power of two first, in double precision, so the
@@ -83,14 +85,16 @@
 #' check fails on the CPU, a slower method computes the answer again. If it fails on a GPU,
 #' `device = "auto"` computes on the CPU.
 #'
-#' @section Device: `"auto"` takes a GPU where that is faster, from orders of some hundreds on. The
-#' CPU uses one thread below order 400. A GPU needs compute capability 7.0. An interrupt takes
-#' effect between the steps of a decomposition, which can take seconds on the CPU.
+#' @section Device: `"auto"` takes a GPU where that is faster: from orders of some hundreds on, and
+#' for many small matrices. The CPU uses one thread for an order below 400, and shares a batch
+#' among its threads. From order 400 on, the last digits depend on the number of threads. A GPU
+#' needs compute capability 7.0. An interrupt takes effect between the steps of a decomposition,
+#' which can take seconds on the CPU.
 #'
 #' @param x A numeric or logical square matrix, an object that `as.matrix()` turns into one, a
 #'   [gpu_matrix], or an array of matrices.
 #' @param symmetric `TRUE` takes `x` as symmetric, `FALSE` as general. If missing,
-#'   `isSymmetric(unname(x))`. A batch cannot be general.
+#'   `isSymmetric(unname(x))`. `FALSE` is an error for a batch.
 #' @param only.values `TRUE` returns the values alone, which takes less time. The default is
 #'   `FALSE`.
 #' @param device `"auto"` (the default), `"cpu"`, `"cuda"` or `"cuda:N"`.
@@ -118,8 +122,11 @@
 #' e <- gpu_eigen(x)
 #' e
 #' all.equal(e$vectors %*% diag(e$values) %*% t(e$vectors), x)
-#' # Two matrices at once
-#' gpu_eigen(array(c(x, diag(3)), c(3, 3, 2)))$values
+#' # Covariances of three groups at once, and one of them from its eigenvectors
+#' groups <- simplify2array(by(iris[1:4], iris$Species, cov))
+#' f <- gpu_eigen(groups)
+#' f$values
+#' f$vectors[, , 2] %*% (f$values[, 2] * t(f$vectors[, , 2]))
 #' # A rotation has complex eigenvalues
 #' gpu_eigen(matrix(c(0, 1, -1, 0), 2))$values
 #' # Three of 500 eigenvalues, of a matrix that is never formed
@@ -143,7 +150,10 @@ gpu_eigen <- function(x, symmetric, only.values = FALSE,
   }
   batch <- is.atomic(x) && is_batch(x)
   if (!is.null(k)) {
-    if (batch) abort_argument("k", "'k' must be NULL for a batch: use lapply() with 'k'", call)
+    if (batch) {
+      text <- "'k' must be NULL for an array: use apply(x, 3, gpu_eigen, k = ), with the number"
+      abort_argument("k", text, call)
+    }
     which <- if (missing(which)) "LM" else which
     return(
       eigen_few(x, symmetric, only.values, k, which, n, tol, maxit, device, precision, call)
@@ -157,8 +167,24 @@ gpu_eigen <- function(x, symmetric, only.values = FALSE,
     return(eigen_batch(x, symmetric, only.values, device, precision, call))
   }
   check_no_function(x, "gpu_eigen(x, k = , n = )", call)
+  check_eigen_operand(x, call)
   where <- spectral_how(x, device, precision, call)
   eigen_of(x, symmetric, only.values, where, call)
+}
+
+# What other functions take as many matrices, or base R as one column.
+check_eigen_operand <- function(x, call) {
+  if (is.list(x) && !is.data.frame(x) && length(x) && all(vapply(x, is.matrix, NA))) {
+    abort_type(paste(
+      "'x' must be a matrix or an array, not a list of matrices: use simplify2array(x), or",
+      "lapply(x, gpu_eigen) if their orders differ"
+    ), call)
+  }
+  if (length(dim(x)) > 3L) {
+    abort_dimension(sprintf(
+      "'x' must be a matrix or an array c(n, n, b), not an array of %d dimensions", length(dim(x))
+    ), call)
+  }
 }
 
 # `symmetric` may be missing, as in eigen().

@@ -57,15 +57,7 @@ gpu_ginv <- function(x, tol = NULL,
   x <- x
   resident <- is_resident(x)
   where <- spectral_how(x, device, precision, call)
-  if (length(dim(x)) > 2L) {
-    abort_dimension(sprintf(
-      paste(
-        "'x' must be a matrix or a vector, not an array of %d dimensions:",
-        "use one matrix of it, as in gpu_ginv(x[, , 1])"
-      ),
-      length(dim(x))
-    ), call)
-  }
+  check_no_array(x, "gpu_ginv(x[, , 1])", call)
   single <- (if (resident) x@precision else precision) == "single"
   tol <- as_number(tol %||% sqrt(if (single) 2^-23 else .Machine$double.eps), "tol", call)
   a <- as_svd_operand(x, "MASS::ginv()", where, call)

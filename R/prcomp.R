@@ -38,7 +38,8 @@
 #' @inheritSection gpu_eigen Device
 #'
 #' @param x A numeric or logical matrix with observations in its rows, a data frame of numbers, an
-#'   object that `as.matrix()` turns into a matrix, or a [gpu_matrix]. Instead of a formula give
+#'   object that `as.matrix()` turns into a matrix, or a [gpu_matrix]. As in base R, an array of
+#'   more dimensions is one column. Instead of a formula give
 #'   `model.matrix(formula, data)`, with `+ 0` in the formula.
 #' @param retx Return the scores? `TRUE` by default.
 #' @param center `TRUE` (the default) subtracts the mean of each column, `FALSE` nothing. A vector

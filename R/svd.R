@@ -37,7 +37,7 @@
 #' - `cudafactor_error_non_finite`: `x` has NA, NaN or Inf. `gpu_norm()` stops only for Inf in the
 #'   2-norm.
 #' - `cudafactor_error_dimension`: a dimension of `x` is zero. `gpu_norm()` stops only for the
-#'   2-norm, and only in some versions of R.
+#'   2-norm, and only in some versions of R, and for an array with another `type`.
 #' - `cudafactor_error_type`: `x` is complex, or is not a matrix of numbers.
 #' - `cudafactor_error_argument`: an argument has an invalid value, `Atrans` is not the transpose of
 #'   a function `x`, or `type` names no norm.
@@ -58,7 +58,8 @@
 #' @inheritSection gpu_eigen Device
 #'
 #' @param x A numeric or logical \eqn{n \times p}{n x p} matrix, an object that `as.matrix()` turns
-#'   into one, or a [gpu_matrix].
+#'   into one, or a [gpu_matrix]. As in base R, an array of more dimensions is one column, but an
+#'   error for the other norms.
 #' @param nu,nv Numbers of columns of \eqn{U} and \eqn{V}. Without `k`, the default is `min(n, p)`,
 #'   larger numbers count as `n` and `p`, and fractions are rounded down. With `k`, the default is
 #'   `k`, and only whole numbers from 0 to `k` are accepted.
@@ -183,6 +184,7 @@ gpu_norm <- function(x, type = c("O", "I", "F", "M", "2"),
   own <- is_resident(x) ||
     isS4(x) && !is_in_tiles(x) && hasMethod("norm", c(class(x)[[1L]], "character"))
   if (!own) {
+    check_no_array(x, "gpu_norm(x[, , 1])", call)
     x <- as_numeric_matrix(as_spectral_operand(x, "base::norm()", call), call)
   }
   as_base(norm(x, type), invalid("type"), call)

@@ -202,7 +202,7 @@ test_that("what is no batch of square matrices is refused", {
   }
   for (batch in list(batch_of(2L, 2L), list(diag(2)), list())) {
     e <- expect_error(
-      gpu_chol(batch, pivot = TRUE), "must be FALSE for a batch: use lapply",
+      gpu_chol(batch, pivot = TRUE), "must be FALSE for many matrices: .* as in ",
       class = "cudafactor_error_argument"
     )
     expect_identical(e$argument, "pivot")

@@ -66,6 +66,11 @@ test_that("a batch has the form and the names that the page says", {
     expect_identical(dimnames(f$values), list(NULL, c("first", "second")))
     expect_identical(dimnames(f$vectors), list(NULL, NULL, c("first", "second")))
     expect_identical(as.vector(f$vectors), as.vector(e$vectors))
+    names(dimnames(named)) <- c("", "", "which")
+    g <- gpu_eigen(named, device = device)
+    expect_named(dimnames(g$values), c("", "which"))
+    expect_named(dimnames(g$vectors), c("", "", "which"))
+    names(dimnames(named)) <- NULL
     alone <- gpu_eigen(named, only.values = TRUE, device = device)
     expect_type(alone, "list")
     expect_null(attr(alone, "class"))
@@ -101,7 +106,15 @@ test_that("errors name the matrix", {
   skew[1, 2, 3] <- 7
   e <- expect_error(gpu_eigen(skew), class = "cudafactor_error_not_symmetric")
   expect_identical(e[c("index", "name")], list(index = 3L, name = "c"))
-  expect_match(conditionMessage(e), "matrix 3 \\(\"c\"\\): 'x' is not symmetric: use lapply\\(\\)")
+  expect_match(conditionMessage(e), "matrix 3 \\(\"c\"\\): 'x' is not symmetric: entries differ")
+  one <- skew[, , 3]
+  expect_equal(e$asymmetry, max(abs(one - t(one))) / max(abs(one)))
+  near <- x
+  near[1, 2, 5] <- near[1, 2, 5] * (1 + 1e-13)
+  e <- expect_error(gpu_eigen(near), "symmetric = TRUE", class = "cudafactor_error_not_symmetric")
+  expect_lt(e$asymmetry, 2e-13)
+  # What the message says.
+  expect_length(apply(skew, 3, gpu_eigen), 5)
   expect_identical(conditionCall(e)[[1]], quote(gpu_eigen))
   for (bad in c(NA, NaN, Inf)) {
     y <- unname(x)
@@ -110,11 +123,20 @@ test_that("errors name the matrix", {
     expect_identical(e$index, 4L)
     expect_match(conditionMessage(e), "matrix 4: infinite or missing values in 'x'")
   }
-  expect_error(gpu_eigen(x, FALSE), "use lapply", class = "cudafactor_error_argument")
+  expect_error(gpu_eigen(x, FALSE), "apply\\(x, 3", class = "cudafactor_error_argument")
   expect_error(gpu_eigen(x, k = 2), "'k' must be NULL", class = "cudafactor_error_argument")
   expect_error(gpu_eigen(x, which = "LA"), "with 'k'", class = "cudafactor_error_argument")
   expect_error(gpu_eigen(x, only.values = NA), class = "cudafactor_error_argument")
-  expect_error(gpu_eigen(array(0, c(2, 3, 2))), "non-square", class = "cudafactor_error_dimension")
+  expect_error(
+    gpu_eigen(array(0, c(2, 3, 2))), "dimensions are 2, 3, 2$", class = "cudafactor_error_dimension"
+  )
+  expect_error(
+    gpu_eigen(aperm(x, c(3, 1, 2))), "use aperm\\(x, c\\(2, 3, 1\\)\\)",
+    class = "cudafactor_error_dimension"
+  )
+  expect_error(
+    gpu_eigen(array(0, c(2, 2, 2, 2))), "not an array of 4", class = "cudafactor_error_dimension"
+  )
   expect_error(gpu_eigen(array(0, c(0, 0, 2))), class = "cudafactor_error_dimension")
   expect_error(gpu_eigen(array(1i, c(2, 2, 2))), class = "cudafactor_error_type")
   expect_error(gpu_eigen(array("a", c(2, 2, 2))), class = "cudafactor_error_type")
@@ -127,4 +149,19 @@ test_that("default options find the same", {
   found <- gpu_eigen(x)
   expect_equal(found$values, gpu_eigen(x, device = "cpu")$values, tolerance = 1e-12)
   expect_equal(abs(found$vectors), abs(gpu_eigen(x, device = "cpu")$vectors), tolerance = 1e-8)
+})
+
+test_that("groups go from a list to a batch, and a list says how", {
+  by_species <- by(iris[1:4], iris$Species, cov)
+  x <- simplify2array(by_species)
+  e <- gpu_eigen(x)
+  expect_identical(colnames(e$values), levels(iris$Species))
+  for (i in 1:3) expect_equal(e$values[, i], eigen(by_species[[i]])$values)
+  lists <- list(by_species, lapply(1:2, function(i) diag(2)), list(diag(2), diag(3)))
+  for (operand in lists) {
+    expect_error(
+      gpu_eigen(operand), "list of matrices: use simplify2array", class = "cudafactor_error_type"
+    )
+  }
+  expect_equal(gpu_eigen(as.data.frame(x[, , 1]))$values, e$values[, 1], ignore_attr = TRUE)
 })

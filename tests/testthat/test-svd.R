@@ -151,6 +151,12 @@ test_that("gpu_norm() is norm()", {
         class = "cudafactor_error_type")
     }
     expect_error(gpu_norm(x + 0i, type), "base::norm", class = "cudafactor_error_type")
+    if (type == "2") {
+      expect_as_base(gpu_norm(array(x, c(2, 4, 5)), type), norm(array(x, c(2, 4, 5)), type))
+    } else {
+      expect_error(gpu_norm(array(x, c(2, 4, 5)), type), "not an array of 3 dimensions: use one",
+        class = "cudafactor_error_dimension")
+    }
     # Both count for every type.
     e <- expect_error(gpu_norm(x, type, device = "abacus"), class = "cudafactor_error_argument")
     expect_identical(e$argument, "device")

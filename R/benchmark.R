@@ -21,6 +21,8 @@
 #' | `"lu"` | [gpu_lu()] | `determinant(x)`, which is mostly LU |
 #' | `"qr"` | [gpu_qr()] | `qr(x)` |
 #' | `"solve"` | [gpu_solve()] of one matrix | `solve(x)` |
+#' | `"eigen"` | [gpu_eigen()] of a symmetric matrix | `eigen(x, TRUE)` |
+#' | `"svd"` | [gpu_svd()] | `svd(x)` |
 #'
 #' @section Using the measurements:
 #' `options(cudafactor.breakeven = attr(b, "breakeven"))` makes `device = "auto"` use the measured
@@ -68,7 +70,8 @@
 #' attr(b, "breakeven")
 #' plot(b)
 #' @export
-gpu_benchmark <- function(what = c("product", "crossprod", "chol", "lu", "qr", "solve"),
+gpu_benchmark <- function(what = c("product", "crossprod", "chol", "lu", "qr", "solve", "eigen",
+                                   "svd"),
                           n = 2^(7:13), device = NULL, precision = "double",
                           against = c("cpu", "base"), seconds = 30, keep = FALSE) {
   call <- sys.call()
@@ -127,7 +130,9 @@ benchmark_verbs <- list(
   chol = list(function(x, ...) gpu_chol(x, ...), function(x) chol(x)),
   lu = list(function(x, ...) gpu_lu(x, ...), function(x) determinant(x)),
   qr = list(function(x, ...) gpu_qr(x, ...), function(x) qr(x)),
-  solve = list(function(x, ...) gpu_solve(x, ...), function(x) solve(x))
+  solve = list(function(x, ...) gpu_solve(x, ...), function(x) solve(x)),
+  eigen = list(function(x, ...) gpu_eigen(x, TRUE, ...), function(x) eigen(x, TRUE)),
+  svd = list(function(x, ...) gpu_svd(x, ...), function(x) svd(x))
 )
 
 some_of <- function(value, choices, argument, call) {
@@ -177,7 +182,8 @@ benchmark_gpu <- function(device, call) {
 benchmark_matrix <- function(verb, n) {
   u <- sin(seq_len(65537)^2)
   x <- if (verb == "chol") tcrossprod(rep_len(u, n)) else matrix(rep_len(u, n * n), n, n)
-  diag(x) <- diag(x) + n
+  # A large diagonal would make eigenvalues alike, and these decompositions fast.
+  if (!verb %in% c("eigen", "svd")) diag(x) <- diag(x) + n
   x
 }
 

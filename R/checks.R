@@ -81,8 +81,8 @@ option_fits <- list(
   cudafactor.breakeven = function(value) {
     # R reads NA as logical.
     numbers <- is.numeric(value) || is.logical(value) && all(is.na(value))
-    is.null(value) || numbers && all(names(value) %in% tasks) && !is.null(names(value)) &&
-      !any(value < 0, na.rm = TRUE)
+    known <- !is.null(names(value)) && all(names(value) %in% names(benchmark_verbs))
+    is.null(value) || numbers && known && !any(value < 0, na.rm = TRUE)
   }
 )
 
@@ -95,7 +95,7 @@ option_wants <- c(
   cudafactor.verbose = "TRUE or FALSE",
   cudafactor.breakeven = paste(
     "a numeric vector of orders (from 0, Inf or NA) with names among product, crossprod, chol, lu,",
-    "qr and solve"
+    "qr, solve, eigen and svd"
   )
 )
 

@@ -107,7 +107,8 @@ static double whole_number(SEXP value, R_xlen_t i) {
 }
 
 // The verbs that option cudafactor.breakeven names, in the order of Verb::NAMED in cost/work.rs.
-static const char *const verbs[] = {"product", "crossprod", "chol", "lu", "qr", "solve"};
+static const char *const verbs[] = {"product", "crossprod", "chol", "lu",
+                                    "qr",      "solve",     "eigen", "svd"};
 enum { VERBS = sizeof verbs / sizeof *verbs };
 _Static_assert(SETTINGS == 8 + VERBS, "settings.h counts the settings");
 

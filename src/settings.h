@@ -5,7 +5,7 @@
 
 // Numbers that say where and how a call is to run: device, single, threads, min_flops, delay,
 // gpu_memory, devices, verbose, and the orders of breakeven.
-enum { SETTINGS = 14 };
+enum { SETTINGS = 16 };
 
 // Reads them off two arguments and R's options. 0 where one of these makes no sense.
 int read_settings(SEXP device, SEXP precision, double *settings);

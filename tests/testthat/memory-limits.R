@@ -1,6 +1,6 @@
 # What becomes of each function where the system has little memory left:
-# `Rscript memory-limits.R [limits [device [calls]]]`. CUDAFACTOR_WORKERS calls at a time are looked
-# at.
+# `Rscript memory-limits.R [limits [device [calls [name]]]]`, where `name` is that of a file of
+# results, for some calls. CUDAFACTOR_WORKERS calls at a time are looked at.
 #
 # Each call has a separate process, which has loaded the package and reads operands that another one
 # has made, so that it has not computed anything. Forks of that run the call, each under a limit of
@@ -15,6 +15,7 @@ args <- commandArgs(TRUE)
 if (length(args) > 0L) limits <- as.integer(args[[1]])
 if (length(args) > 1L) device <- args[[2]]
 only <- if (length(args) > 2L) strsplit(args[[3]], ",")[[1]]
+name <- if (length(args) > 3L) args[[4]] else ""
 
 # R compiles a function at its second call, which takes a megabyte of stack: where that cannot grow
 # R jumps to its prompt.
@@ -31,9 +32,13 @@ deepen <- function(n) if (n > 0L) deepen(n - 1L)
 options(expressions = 50000L)
 deepen(3000L)
 
-# Bytes beyond those of the forked process.
+# Bytes beyond those of the forked process. A thread's first product takes twice the last cache.
+last_cache <- tryCatch({
+  size <- readLines("/sys/devices/system/cpu/cpu0/cache/index3/size")
+  as.numeric(sub("K$", "", size)) * 1024
+}, error = function(e) 0, warning = function(e) 0)
 least <- 4 * 2^20
-most <- 800 * 2^20
+most <- 800 * 2^20 + 4 * last_cache
 patience <- 60
 
 folder <- tempfile("limits")
@@ -115,7 +120,12 @@ cases <- list(
   gpu_lu = case(gpu_lu(x), x = square()),
   gpu_eigen = case(gpu_eigen(x, FALSE), x = square(300L)),
   gpu_eigen_symmetric = case(gpu_eigen(x, TRUE), x = square(500L)),
+  gpu_eigen_batch = case(gpu_eigen(x), x = array(diag(8) + 1, c(8, 8, 20000))),
+  gpu_eigen_few = case(gpu_eigen(x, TRUE, k = 3), x = definite(2000L)),
+  gpu_eigen_sparse = case(gpu_eigen(x, k = 3), x = grid(200L)),
+  gpu_eigen_file = case(gpu_eigen(x, k = 3), x = stored(definite(), TRUE), files = "x"),
   gpu_svd = case(gpu_svd(x), x = square(500L)),
+  gpu_svd_few = case(gpu_svd(x, k = 3), x = square(2000L)),
   gpu_norm = case(gpu_norm(x, "2"), x = square(500L)),
   gpu_prcomp = case(gpu_prcomp(x), x = square(500L)),
   gpu_ginv = case(gpu_ginv(x), x = square(500L)),
@@ -184,6 +194,8 @@ cases <- list(
   solve_resident = case(solve(g, g), g = definite(), there = "g"),
   qr_resident = case(qr.coef(qr(g), g), g = square(), there = "g"),
   determinant_resident = case(determinant(g), g = square(), there = "g"),
+  eigen_resident = case(eigen(g), g = definite(500L), there = "g"),
+  svd_resident = case(svd(g), g = square(500L), there = "g"),
   gpu_save = case(gpu_save(g, path("s")), g = square(), there = "g"),
   gpu_restore = case(gpu_restore(f), f = saved(square())),
   lazy_covariance = case(lazy_covariance(x, range = 5), x = matrix(seq_len(2e6), 1e6)),
@@ -322,15 +334,22 @@ main <- function() {
 }
 table <- main()
 cat(sprintf("%d runs, %d faults\n", sum(table$runs), sum(table$faults)))
-if (file.exists("bench/common.R") && is.null(only)) {
+if (file.exists("bench/common.R") && (is.null(only) || nzchar(name))) {
   source("bench/common.R")
   bench_write(
-    paste0("memory-limits", if (device != "cpu") paste0("-", device)),
+    if (nzchar(name)) {
+      name
+    } else {
+      paste0("memory-limits", if (device != "cpu") paste0("-", device))
+    },
     sprintf("Little memory, device \"%s\"", device), list(Outcomes = table),
     c(
-      paste0(
-        "- each call under limits of address space from 4 to 800 MiB above what the process with ",
-        "the operands has"
+      sprintf(
+        paste(
+          "- each call under limits of address space from 4 to %.0f MiB above what the process",
+          "with the operands has; the last cache has %.0f MiB"
+        ),
+        most / 2^20, last_cache / 2^20
       ),
       paste0(
         "- ok: the result; memory: a condition of memory of this package; base: base R's ",

@@ -2,18 +2,18 @@ quick <- function(..., n = c(8, 16, 32), seconds = 0.1) gpu_benchmark(..., n = n
 
 test_that("every operation is timed on every device there is", {
   b <- quick()
-  verbs <- c("product", "crossprod", "chol", "lu", "qr", "solve")
+  verbs <- c("product", "crossprod", "chol", "lu", "qr", "solve", "eigen", "svd")
   expect_s3_class(b, c("gpu_benchmark", "data.frame"), exact = TRUE)
   expect_named(b, c("what", "n", "cpu", "base", "gpu", "auto"))
   expect_identical(b$what, rep(verbs, each = 3))
-  expect_identical(b$n, rep(c(8L, 16L, 32L), 6))
+  expect_identical(b$n, rep(c(8L, 16L, 32L), 8))
   # Small enough for the least budget: the first order is always timed.
   first <- b[b$n == 8, ]
   expect_true(all(first$cpu > 0 & first$base > 0))
-  expect_identical(is.na(first$gpu), rep(!gpu_available(), 6))
+  expect_identical(is.na(first$gpu), rep(!gpu_available(), 8))
   expect_true(all(b$auto == "cpu"))
   expect_named(attr(b, "breakeven"), verbs)
-  expect_identical(is.na(attr(b, "breakeven")), setNames(rep(!gpu_available(), 6), verbs))
+  expect_identical(is.na(attr(b, "breakeven")), setNames(rep(!gpu_available(), 8), verbs))
 })
 
 test_that("orders come sorted, once, and one is enough", {
@@ -156,7 +156,7 @@ test_that("a benchmark prints and plots, with a GPU and without", {
 
 test_that("arguments that make no sense are refused", {
   for (wrong in list(
-    list(what = "svd"), list(what = character()), list(what = 1), list(n = 0), list(n = "a"),
+    list(what = "ginv"), list(what = character()), list(what = 1), list(n = 0), list(n = "a"),
     list(n = NA), list(n = 1.5),
     list(n = 1e6), list(n = numeric()), list(against = "gpu"), list(seconds = "1"),
     list(seconds = NA), list(seconds = -1), list(seconds = -Inf), list(device = "cpu"),
@@ -178,7 +178,7 @@ test_that("arguments that make no sense are refused", {
   )
   expect_identical(said(n = 46341), "'n' must be whole numbers from 1 to 46340, not 46341")
   expect_identical(said(keep = "yes"), "'keep' must be TRUE or FALSE, not \"yes\"")
-  expect_match(said(what = "svd"), ", not \"svd\"", fixed = TRUE)
+  expect_match(said(what = "ginv"), ", not \"ginv\"", fixed = TRUE)
   expect_match(said(against = "gpu"), ", not \"gpu\"", fixed = TRUE)
 })
 

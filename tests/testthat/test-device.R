@@ -195,7 +195,7 @@ test_that("auto goes by the number of operations where one is set", {
 })
 
 test_that("auto goes by the model where nothing is set", {
-  for (verb in c("product", "crossprod", "chol", "lu", "qr", "solve")) {
+  for (verb in c("product", "crossprod", "chol", "lu", "qr", "solve", "eigen", "svd")) {
     expect_identical(device_for(verb, 100), "cpu")
     for (precision in c("double", "single")) {
       choices <- vapply(2^(5:14), device_for, "", verb = verb, precision = precision)

@@ -27,7 +27,7 @@ test_that("the situation report tells every probe and the fix", {
 test_that("the situation report tells from which orders auto takes a GPU", {
   auto <- gpu_sitrep()$options$auto
   expect_identical(dimnames(auto), list(
-    c("product", "crossprod", "chol", "lu", "qr", "solve"), c("double", "single")
+    c("product", "crossprod", "chol", "lu", "qr", "solve", "eigen", "svd"), c("double", "single")
   ))
   if (!gpu_available()) {
     expect_true(all(auto == Inf))
@@ -39,7 +39,7 @@ test_that("the situation report tells from which orders auto takes a GPU", {
   }
   # On a graphics card.
   report <- gpu_sitrep()
-  report$options$auto[] <- rep(c(Inf, 724), each = 6)
+  report$options$auto[] <- rep(c(Inf, 724), each = 8)
   report$gpus <- cudafactor:::gpu_table(list(
     device = "cuda:0", name = "A", compute_capability = "8.9", memory_total = 2, memory_free = 1,
     driver = "12.4", multiprocessors = 16L, single_per_double = 64

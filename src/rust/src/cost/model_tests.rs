@@ -90,12 +90,16 @@ fn times_are_about_those_measured() {
         (Verb::Qr, 16384, 138.6),
         (Verb::Triangular, 512, 0.065),
         (Verb::Triangular, 16384, 85.1),
-        (Verb::Eigen, 1024, 8.4),
-        (Verb::Eigen, 2048, 18.0),
-        (Verb::Eigen, 4096, 78.0),
-        (Verb::Eigen, 16384, 1148.0),
-        (Verb::Svd, 1024, 32.0),
-        (Verb::Svd, 8192, 716.0),
+        (Verb::Eigen, 1024, 6.4),
+        (Verb::Eigen, 2048, 17.9),
+        (Verb::Eigen, 4096, 75.5),
+        (Verb::Eigen, 8192, 257.0),
+        (Verb::Eigen, 16384, 1103.0),
+        (Verb::Svd, 1024, 12.7),
+        (Verb::Svd, 2048, 31.1),
+        (Verb::Svd, 4096, 139.0),
+        (Verb::Svd, 8192, 619.0),
+        (Verb::Svd, 16384, 3690.0),
     ] {
         near(on_device(verb, n), ms, "GPU");
     }

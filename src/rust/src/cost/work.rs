@@ -29,13 +29,15 @@ pub enum Verb {
 
 impl Verb {
     /// Those that a user can name, in the order of `settings.c`.
-    pub const NAMED: [(&'static str, Verb); 6] = [
+    pub const NAMED: [(&'static str, Verb); 8] = [
         ("product", Verb::Product),
         ("crossprod", Verb::Crossprod),
         ("chol", Verb::Cholesky),
         ("lu", Verb::Lu),
         ("qr", Verb::Qr),
         ("solve", Verb::Solve),
+        ("eigen", Verb::Eigen),
+        ("svd", Verb::Svd),
     ];
 }
 

@@ -38,7 +38,7 @@ subjects <- list(
   "Segmentation" = c("random-walker-cuda", "random-walker-cpu", "random-walker-dense"),
   "Accuracy, interrupts and memory" = c(
     "agreement-gpu", "cholesky-deviation-gpu", "interrupt", "interrupt-cpu", "memory-limits",
-    "memory-limits-auto"
+    "memory-limits-auto", "memory-limits-eigen"
   ),
   "The package" = c(
     "first-calls", "first-calls-staging", "first-calls-ptx", "calls-cpu",

@@ -52,6 +52,17 @@ pub trait Blas<T: Scalar>: Memory<T> {
         let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
         self.gemm(one, Trans::No, a, Trans::No, x, zero, out)
     }
+    /// `out <- A X` for a symmetric matrix A with both triangles and few columns X. A device may
+    /// read one of them.
+    fn multiply_symmetric(
+        &self,
+        a: &Self::Mat<'_>,
+        x: &Self::Mat<'_>,
+        out: &mut Self::Mat<'_>,
+    ) -> Result<()> {
+        let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
+        self.gemm(one, Trans::No, a, Trans::No, x, zero, out)
+    }
     /// `B <- op(A)^-1 B` for a triangle of A, without a zero on its diagonal. Columns are as
     /// independent as those of [`Blas::multiply_columns`].
     fn solve_columns(

@@ -6,7 +6,10 @@
 //! except by [`Elementwise::scatter`], [`Elementwise::set_diagonal`] and
 //! [`Elementwise::scale_columns`], and they are never one of the operands.
 
+use faer::Mat;
+
 use crate::base::error::{Error, Result};
+use crate::base::matrix::Trans;
 use crate::base::scalar::Scalar;
 use crate::device::functions::{Fold, Lines, Map, Zip};
 use crate::device::lapack::Lapack;
@@ -79,6 +82,51 @@ impl Index<'_> {
 pub trait Elementwise<T: Scalar>: Lapack<T> {
     /// A matrix that lives on the device alone, to be written before it is read.
     fn blank(&self, rows: usize, cols: usize) -> Result<Self::Mat<'static>>;
+
+    /// `out <- op(A) X` for few columns X.
+    fn multiply_few(
+        &self,
+        op: Trans,
+        a: &Self::Mat<'_>,
+        x: &Self::Mat<'_>,
+        out: &mut Self::Mat<'_>,
+    ) -> Result<()> {
+        let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
+        if !op.is_yes() {
+            return self.gemm(one, op, a, Trans::No, x, zero, out);
+        }
+        let (rows, cols) = self.shape(out);
+        let mut across = self.blank(cols, rows)?;
+        self.gemm(one, op, x, Trans::No, a, zero, &mut across)?;
+        self.transpose(&across, out)
+    }
+
+    /// `W <- W - Q Q'W` for few columns W and the first `count` columns of the parts `q`, whose
+    /// others are zero. The transpose of `Q'W` by parts.
+    fn project(
+        &self,
+        q: &[Self::Mat<'static>],
+        _count: usize,
+        w: &mut Self::Mat<'static>,
+    ) -> Result<Vec<Self::Mat<'static>>> {
+        let (one, zero, cols) = (T::from_f64(1.0), T::from_f64(0.0), self.shape(w).1);
+        let mut along = Vec::with_capacity(q.len());
+        for part in q {
+            let mut h = self.blank(cols, self.shape(part).1)?;
+            self.gemm(one, Trans::Yes, w, Trans::No, part, zero, &mut h)?;
+            along.push(h);
+        }
+        for (part, h) in q.iter().zip(&along) {
+            self.gemm(-one, Trans::No, part, Trans::Yes, h, one, w)?;
+        }
+        Ok(along)
+    }
+
+    /// W becomes Q of its QR decomposition, R is the answer. None, with W as it was, if columns
+    /// are nearly dependent, or this device has nothing quicker than [`Lapack::geqrf`].
+    fn orthonormalize(&self, _w: &mut Self::Mat<'static>) -> Result<Option<Mat<f64>>> {
+        Ok(None)
+    }
 
     /// `out[i, j] <- f(A[i, j])`. Whether an entry that was not NaN became NaN, for functions that
     /// can make one so.

@@ -79,11 +79,11 @@ impl Asked {
             match self.which {
                 None => largest::<T, _, _, _>(dev, small, &Dense::new(dev, a), wanted),
                 Some(which) if is_symmetric_resident::<T, _>(dev, a)? => {
-                    symmetric::<T, _, _, _>(dev, small, &Dense::new(dev, a), which, wanted)
+                    symmetric::<T, _, _, _>(dev, small, &Dense::symmetric(dev, a), which, wanted)
                 }
                 Some(which) => {
                     let a = &mirrored::<T, _>(dev, a)?;
-                    symmetric::<T, _, _, _>(dev, small, &Dense::new(dev, a), which, wanted)
+                    symmetric::<T, _, _, _>(dev, small, &Dense::symmetric(dev, a), which, wanted)
                 }
             }
         })

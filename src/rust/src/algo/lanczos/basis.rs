@@ -119,19 +119,18 @@ impl<'d, T: Scalar, D: Elementwise<T>> Basis<'d, T, D> {
 
     /// `w <- w - B B'w`; the coefficients `B'w`.
     fn subtract(&self, b: &D::Mat<'static>, w: &mut D::Mat<'static>) -> Result<Mat<f64>> {
-        let (dev, cols) = (self.dev, self.dev.shape(w).1);
-        let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
-        let rows = dev.shape(b).1;
-        let mut h = dev.blank(rows, cols)?;
-        dev.gemm(one, Trans::Yes, b, Trans::No, w, zero, &mut h)?;
-        dev.gemm(-one, Trans::No, b, Trans::No, &h, one, w)?;
-        let values = fetch(dev, &h)?;
-        Ok(Mat::from_fn(rows, cols, |i, j| values[j * rows + i]))
+        let (dev, rows, cols) = (self.dev, self.dev.shape(b).1, self.dev.shape(w).1);
+        let along = dev.project(std::slice::from_ref(b), rows, w)?;
+        let values = fetch(dev, &along[0])?;
+        Ok(Mat::from_fn(rows, cols, |i, j| values[i * cols + j]))
     }
 
     /// Q and R of a block.
     fn factor(&self, mut w: D::Mat<'static>) -> Result<(D::Mat<'static>, Mat<f64>)> {
         let (dev, cols) = (self.dev, self.dev.shape(&w).1);
+        if let Some(r) = dev.orthonormalize(&mut w)? {
+            return Ok((w, r));
+        }
         let tau = dev.geqrf(&mut w)?;
         let mut r = try_zeroed::<T>(cols * cols)?;
         let to = MatMut::from_column_major_slice_mut(&mut r, cols, cols);

@@ -22,7 +22,15 @@ pub(super) struct Course {
     /// The wanted values at the last restart with random columns.
     before: Option<Vec<f64>>,
     fall: Fall,
+    /// The largest residual in units of its limit at the last restart.
+    worst: Option<f64>,
+    /// Columns that the basis may need for the wanted values.
+    check: Option<usize>,
 }
+
+/// The part of the first basis after which values are checked: they may be found long before it
+/// is full.
+const FIRST_CHECK: f64 = 0.7;
 
 /// Restarts without progress before an iteration ends, if residuals are as small as the errors of
 /// products.
@@ -76,6 +84,37 @@ impl Fall {
 }
 
 impl Course {
+    /// Columns of the basis at which to check values before it is full. Residuals fall by about as
+    /// much from column to column as before the last restart.
+    pub fn check_at(&self, wanted: &Wanted) -> usize {
+        let room = wanted.room();
+        match self.worst {
+            None => (FIRST_CHECK * room as f64) as usize,
+            Some(_) => self.check.unwrap_or(room),
+        }
+    }
+
+    /// Whether the residuals of all wanted values, in the order of [`Which::order`], are below
+    /// their limits.
+    pub fn is_done(
+        wanted: &Wanted,
+        values: &[f64],
+        residual: impl Fn(usize) -> f64,
+        sizes: Sizes,
+    ) -> bool {
+        let limit = |i: usize| wanted.limit(values[i], sizes.norm, sizes.rounding);
+        (0..wanted.count).all(|i| residual(i) <= limit(i))
+    }
+
+    fn plan(&mut self, wanted: &Wanted, worst: f64) {
+        let (kept, room) = (wanted.kept(), wanted.room());
+        let cycle = (room - kept) as f64;
+        let needed = |before: f64| cycle * worst.ln() / (before / worst).ln();
+        let falls = self.worst.filter(|before| worst < *before);
+        self.check = falls.map(|before| kept + wanted.block + needed(before).min(cycle) as usize);
+        self.worst = Some(worst);
+    }
+
     /// The next step, for values in the order of [`Which::order`] with these residuals.
     pub fn step(
         &mut self,
@@ -91,7 +130,7 @@ impl Course {
         } = sizes;
         let (count, now) = (wanted.count, &values[..wanted.count]);
         let limit = |i: usize| wanted.limit(values[i], norm, rounding);
-        let done = (0..count).all(|i| residual(i) <= limit(i));
+        let done = Course::is_done(wanted, values, &residual, sizes);
         if self.restarts >= wanted.maxit
             || done && !wanted.may_lack_copies(now, norm, rounding.unit)
         {
@@ -100,6 +139,7 @@ impl Course {
         if !done {
             let left: Vec<f64> = (0..count).map(&residual).collect();
             let worst = (0..count).map(|i| left[i] / limit(i)).fold(0.0, f64::max);
+            self.plan(wanted, worst);
             let near = left.iter().all(|r| *r <= NEAR * errors);
             if self.fall.is_over(now, left, worst) && near {
                 return Step::End;

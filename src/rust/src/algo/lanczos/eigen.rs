@@ -126,19 +126,19 @@ fn some<T: Scalar, D: Elementwise<T>, H: SymmetricEigen<f64>, A: Linear<T, D>>(
 ) -> Result<Pairs<D::Mat<'static>>> {
     let (n, room, block) = (scaled.shape::<T>().0, wanted.room(), wanted.block);
     let mut t = Mat::<f64>::zeros(room, room);
-    let mut rest = Mat::<f64>::zeros(block, block);
+    let mut rest;
     let mut product = Some(product);
     // The block before `next`.
     let mut last = None;
     let rounding = scaled.rounding::<T>();
-    // Of products scaled by their own norm.
-    let mut norm = 2.0_f64;
+    let mut norm = scaled.size();
     // `Q'A P` as it follows from earlier products.
     let mut expected: Option<Mat<f64>> = None;
     let mut errors = 0.0_f64;
     let mut course = Course::default();
     loop {
-        while basis.count() + block <= room {
+        let mut check = course.check_at(wanted);
+        let (count, ordered, places, y, sizes) = loop {
             let from = basis.count();
             basis.append(&next)?;
             let w = match product.take() {
@@ -168,28 +168,39 @@ fn some<T: Scalar, D: Elementwise<T>, H: SymmetricEigen<f64>, A: Linear<T, D>>(
             let known = |i: usize, j: usize| if i < from { 0.0 } else { rest[(j, i - from)] };
             expected = Some(Mat::from_fn(from + block, block, known));
             last = Some(std::mem::replace(&mut next, split.block));
-        }
-        let count = basis.count();
-        let mut y = try_zeroed(count * count)?;
-        let to = MatMut::from_column_major_slice_mut(&mut y, count, count);
-        let values = dense_symmetric(host, t.as_ref().submatrix(0, 0, count, count), Some(to))?;
-        norm = largest(&values);
-        let order = which.order(&values);
-        let residual = tails(&rest, &y, count);
-        let ordered: Vec<f64> = order.iter().map(|&p| values[p]).collect();
-        let residual = |i: usize| residual(order[i]);
-        let sizes = Sizes {
-            norm,
-            rounding,
-            errors,
+            let count = basis.count();
+            let is_full = count + block > room;
+            if !is_full && count < check {
+                continue;
+            }
+            check = room;
+            let mut y = try_zeroed(count * count)?;
+            let to = MatMut::from_column_major_slice_mut(&mut y, count, count);
+            let values = dense_symmetric(host, t.as_ref().submatrix(0, 0, count, count), Some(to))?;
+            let places = which.order(&values);
+            let ordered: Vec<f64> = places.iter().map(|&p| values[p]).collect();
+            let sizes = Sizes {
+                norm: largest(&values),
+                rounding,
+                errors,
+            };
+            let residual = tails(&rest, &y, count);
+            let is_done = Course::is_done(wanted, &ordered, |i| residual(places[i]), sizes);
+            drop(residual);
+            if is_full || is_done {
+                break (count, ordered, places, y, sizes);
+            }
         };
+        norm = sizes.norm;
+        let residual = tails(&rest, &y, count);
+        let residual = |i: usize| residual(places[i]);
         errors = 0.0;
         let next_step = course.step(wanted, (which, &ordered), residual, sizes);
         let kept = match next_step {
             Step::Restart(kept) => kept,
             Step::End | Step::Renew => wanted.count,
         };
-        let kept = columns(&y, count, &order[..kept]);
+        let kept = columns(&y, count, &places[..kept]);
         if next_step == Step::End {
             return Ok(Pairs {
                 vectors: basis.times(kept.as_ref())?,

@@ -32,16 +32,28 @@ pub trait Linear<T: Scalar, D: Memory<T>> {
     }
 }
 
-/// A dense matrix of the device. A symmetric one has both triangles.
+/// A dense matrix of the device.
 pub struct Dense<'m, 'a, T: Scalar, D: Memory<T>> {
     shape: (usize, usize),
+    symmetric: bool,
     a: &'m D::Mat<'a>,
 }
 
 impl<'m, 'a, T: Scalar, D: Memory<T>> Dense<'m, 'a, T, D> {
     pub fn new(dev: &D, a: &'m D::Mat<'a>) -> Self {
-        let shape = dev.shape(a);
-        Dense { shape, a }
+        Dense {
+            shape: dev.shape(a),
+            symmetric: false,
+            a,
+        }
+    }
+
+    /// One that is known to be symmetric, with both triangles: products may read one of them.
+    pub fn symmetric(dev: &D, a: &'m D::Mat<'a>) -> Self {
+        Dense {
+            symmetric: true,
+            ..Dense::new(dev, a)
+        }
     }
 }
 
@@ -57,15 +69,10 @@ impl<T: Scalar, D: Elementwise<T>> Linear<T, D> for Dense<'_, '_, T, D> {
         x: &D::Mat<'static>,
         out: &mut D::Mat<'static>,
     ) -> Result<()> {
-        let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
-        if !op.is_yes() {
-            return dev.gemm(one, op, self.a, Trans::No, x, zero, out);
+        match self.symmetric {
+            true => dev.multiply_symmetric(self.a, x, out),
+            false => dev.multiply_few(op, self.a, x, out),
         }
-        // The processor need not copy A for the transpose of this product.
-        let (rows, cols) = dev.shape(out);
-        let mut across = dev.blank(cols, rows)?;
-        dev.gemm(one, op, x, Trans::No, self.a, zero, &mut across)?;
-        dev.transpose(&across, out)
     }
 }
 
@@ -110,14 +117,15 @@ impl<D: Sparse> Linear<f64, D> for SparseSymmetric<'_, D> {
     }
 }
 
-/// `2^exponent A`, with an exponent that brings the norm close to one. The norm's estimate is that
-/// of a product with a block, so no entry is read and no copy is made.
+/// `2^exponent A`, with an exponent that brings a norm of unusual size close to one, 0 for others.
+/// The norm's estimate is that of a product with a block, so no entry is read and no copy is made.
 pub(super) struct Scaled<'o, D, A> {
     dev: &'o D,
     a: &'o A,
     /// Exponents of the factors of operands, and of products.
     before: i32,
     after: i32,
+    size: f64,
     products: Cell<usize>,
 }
 
@@ -160,6 +168,7 @@ impl<'o, D, A> Scaled<'o, D, A> {
             a,
             before: 0,
             after: 0,
+            size: 2.0,
             products: Cell::new(0),
         };
         let far = large::<T>();
@@ -179,8 +188,14 @@ impl<'o, D, A> Scaled<'o, D, A> {
             return Err(Error::NonFiniteIn { argument: "x" });
         }
         if norm > 0.0 {
-            scaled.after = -(norm.log2().floor() as i32);
-            product = scaled.multiplied(&product, scaled.after)?;
+            let exponent = norm.log2().floor() as i32;
+            // Norms of ordinary size need no pass over each product.
+            if before == 0 && exponent.abs() <= far / 4 {
+                scaled.size = power(exponent + 1);
+            } else {
+                scaled.after = -exponent;
+                product = scaled.multiplied(&product, scaled.after)?;
+            }
         }
         Ok((scaled, product))
     }
@@ -240,6 +255,11 @@ impl<'o, D, A> Scaled<'o, D, A> {
             unit: self.a.unit(),
             length: m.max(n),
         }
+    }
+
+    /// A power of two that the first product's columns are not longer than.
+    pub fn size(&self) -> f64 {
+        self.size
     }
 
     /// The exponent of the scaling.

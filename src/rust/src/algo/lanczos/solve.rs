@@ -125,12 +125,12 @@ impl<H: Small> Routine for WithDense<'_, '_, H> {
         };
         if is_symmetric(x)? {
             let a = Memory::<T>::load(dev, x)?;
-            return symmetric::<T, D, _, _>(dev, small, &Dense::new(dev, &a), which, wanted);
+            return symmetric::<T, D, _, _>(dev, small, &Dense::symmetric(dev, &a), which, wanted);
         }
         let lower = Memory::<T>::load_temporary(dev, x, Part::Lower)?;
         let a = mirrored::<T, D>(dev, &lower)?;
         drop(lower);
-        symmetric::<T, D, _, _>(dev, small, &Dense::new(dev, &a), which, wanted)
+        symmetric::<T, D, _, _>(dev, small, &Dense::symmetric(dev, &a), which, wanted)
     }
 }
 

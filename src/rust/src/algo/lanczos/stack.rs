@@ -59,17 +59,7 @@ impl<'d, T: Scalar, D: Elementwise<T>> Stack<'d, T, D> {
     /// `w <- w - Q Q'w`; the coefficients `Q'w`.
     pub fn project(&self, w: &mut D::Mat<'static>) -> Result<Mat<f64>> {
         let (dev, cols) = (self.dev, self.dev.shape(w).1);
-        let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
-        // The transpose of Q'w: the processor need not copy Q for this product.
-        let mut along = Vec::with_capacity(self.parts.len());
-        for part in &self.parts {
-            let mut h = dev.blank(cols, WIDTH)?;
-            dev.gemm(one, Trans::Yes, w, Trans::No, part, zero, &mut h)?;
-            along.push(h);
-        }
-        for (part, h) in self.parts.iter().zip(&along) {
-            dev.gemm(-one, Trans::No, part, Trans::Yes, h, one, w)?;
-        }
+        let along = dev.project(&self.parts, self.count, w)?;
         let mut all = Mat::zeros(self.count, cols);
         for (p, h) in along.iter().enumerate() {
             let values = fetch(dev, h)?;

@@ -106,16 +106,16 @@ fn some<T: Scalar, D: Elementwise<T>, H: Small, A: Linear<T, D>>(
     let (room, block, rounding) = (wanted.room(), wanted.block, scaled.rounding::<T>());
     let n = scaled.shape::<T>().1;
     let mut b = Mat::<f64>::zeros(room, room);
-    let mut rest = Mat::<f64>::zeros(block, block);
+    let mut rest;
     let mut product = Some(product);
     // The last block of U.
     let mut last = None;
-    // Of products scaled by their own norm.
-    let mut norm = 2.0_f64;
+    let mut norm = scaled.size();
     let mut errors = 0.0_f64;
     let mut course = Course::default();
     loop {
-        while right.count() + block <= room {
+        let mut check = course.check_at(wanted);
+        let (count, values, x, y, sizes) = loop {
             let from = right.count();
             right.append(&next)?;
             let w = match product.take() {
@@ -148,21 +148,30 @@ fn some<T: Scalar, D: Elementwise<T>, H: Small, A: Linear<T, D>>(
             let added = (added - shared).max(0.0);
             errors = errors.max(error_of_products(added, from + block, n));
             (rest, next) = (split.rest, split.block);
-        }
-        let count = right.count();
-        let (mut x, mut y) = (try_zeroed(count * count)?, try_zeroed(count * count)?);
-        let [to_x, to_y] =
-            [&mut x, &mut y].map(|to| MatMut::from_column_major_slice_mut(to, count, count));
-        let square = b.as_ref().submatrix(0, 0, count, count);
-        let values = dense_svd(host, None::<&H>, square, Some(to_x), Some(to_y))?;
-        norm = values[0];
+            let count = right.count();
+            let is_full = count + block > room;
+            if !is_full && count < check {
+                continue;
+            }
+            check = room;
+            let (mut x, mut y) = (try_zeroed(count * count)?, try_zeroed(count * count)?);
+            let [to_x, to_y] =
+                [&mut x, &mut y].map(|to| MatMut::from_column_major_slice_mut(to, count, count));
+            let square = b.as_ref().submatrix(0, 0, count, count);
+            let values = dense_svd(host, None::<&H>, square, Some(to_x), Some(to_y))?;
+            let sizes = Sizes {
+                norm: values[0],
+                rounding,
+                errors,
+            };
+            let is_done = Course::is_done(wanted, &values, tails(&rest, &x, count), sizes);
+            if is_full || is_done {
+                break (count, values, x, y, sizes);
+            }
+        };
+        norm = sizes.norm;
         let ordered = (Which::Largest, &values[..]);
         let residual = tails(&rest, &x, count);
-        let sizes = Sizes {
-            norm,
-            rounding,
-            errors,
-        };
         errors = 0.0;
         let next_step = course.step(wanted, ordered, residual, sizes);
         let kept = match next_step {

@@ -5,6 +5,9 @@
 mod cholesky;
 mod device;
 mod elementwise;
+mod few_basis;
+mod few_columns;
+mod few_kernels;
 mod gemm;
 mod lu;
 mod matrix;

@@ -3,7 +3,42 @@
 use std::ops::Range;
 
 use super::csc::Csc;
+use crate::base::scalar::room;
 use crate::base::threads::join;
+
+/// Columns whose rows are woven together.
+const WOVEN: usize = 4;
+
+/// Rows of some columns.
+trait Rows: Sync {
+    /// As [`Csc::each_product`].
+    fn products(&self, a: &Csc<i32>, rows: Range<usize>, f: impl FnMut(usize, usize, f64));
+}
+
+struct Separate<'x>(&'x [&'x [f64]]);
+struct Woven<'x>(&'x [[f64; WOVEN]]);
+
+impl Rows for Separate<'_> {
+    fn products(&self, a: &Csc<i32>, rows: Range<usize>, f: impl FnMut(usize, usize, f64)) {
+        a.each_product(rows, self.0, f);
+    }
+}
+
+impl Rows for Woven<'_> {
+    fn products(&self, a: &Csc<i32>, rows: Range<usize>, mut f: impl FnMut(usize, usize, f64)) {
+        for i in rows {
+            let (index, values) = a.column(i);
+            let mut sums = [0.0; WOVEN];
+            for (j, v) in index.iter().zip(values) {
+                for (sum, x) in sums.iter_mut().zip(&self.0[*j as usize]) {
+                    *sum += v * x;
+                }
+            }
+            let sums = sums.into_iter().enumerate();
+            sums.for_each(|(c, sum)| f(i, c, sum));
+        }
+    }
+}
 
 /// A matrix whose compressed columns are taken as rows.
 impl Csc<i32> {
@@ -49,11 +84,31 @@ impl Csc<i32> {
     /// Columns of `out` become inner products of all rows with those of x, by so many threads. No
     /// bit depends on their number, or on other columns.
     pub(crate) fn multiply_rows(&self, x: &[&[f64]], out: Vec<&mut [f64]>, threads: usize) {
-        self.part(0, x, out, threads);
+        let mut out = out.into_iter();
+        for x in x.chunks(WOVEN) {
+            let out: Vec<_> = out.by_ref().take(x.len()).collect();
+            match self.woven(x) {
+                Some(x) => self.part(0, &Woven(&x), out, threads),
+                None => self.part(0, &Separate(x), out, threads),
+            }
+        }
+    }
+
+    /// The rows of some columns: an entry then meets one line of the cache. None where that costs
+    /// more than it saves, or memory is missing.
+    fn woven(&self, x: &[&[f64]]) -> Option<Vec<[f64; WOVEN]>> {
+        let [a, b, c, d] = *x else { return None };
+        if self.index.len() < 2 * a.len() {
+            return None;
+        }
+        let mut rows = room(a.len()).ok()?;
+        let all = a.iter().zip(b).zip(c).zip(d);
+        rows.extend(all.map(|(((a, b), c), d)| [*a, *b, *c, *d]));
+        Some(rows)
     }
 
     /// Rows from `first` on.
-    fn part(&self, first: usize, x: &[&[f64]], mut out: Vec<&mut [f64]>, threads: usize) {
+    fn part(&self, first: usize, x: &impl Rows, mut out: Vec<&mut [f64]>, threads: usize) {
         let rows = out.first().map_or(0, |o| o.len());
         if threads > 1 && rows > 1 {
             // As many entries for each of the threads.
@@ -71,6 +126,6 @@ impl Csc<i32> {
             return;
         }
         let all = first..first + rows;
-        self.each_product(all, x, |i, c, product| out[c][i - first] = product);
+        x.products(self, all, |i, c, product| out[c][i - first] = product);
     }
 }

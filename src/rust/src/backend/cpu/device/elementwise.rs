@@ -1,9 +1,13 @@
 //! The processor as a device for arithmetic by entries and for parts of matrices.
 
+use faer::Mat;
+
 use crate::backend::cpu::elementwise::{columns, fold, movement};
 use crate::backend::cpu::matrix::views::{require, CpuMat};
-use crate::backend::cpu::{elementwise, CpuDevice};
+use crate::backend::cpu::{elementwise, few_basis, few_columns, CpuDevice};
 use crate::base::error::Result;
+use crate::base::matrix::{Part, Trans};
+use crate::base::packing;
 use crate::base::scalar::Scalar;
 use crate::device::elementwise::{Elementwise, Index, Operand, Scaling};
 use crate::device::functions::{Fold, Lines, Map, Zip};
@@ -12,6 +16,39 @@ use crate::device::memory::Memory;
 impl<T: Scalar> Elementwise<T> for CpuDevice {
     fn blank(&self, rows: usize, cols: usize) -> Result<CpuMat<'static, T>> {
         self.zeros(rows, cols)
+    }
+
+    fn multiply_few(
+        &self,
+        op: Trans,
+        a: &CpuMat<'_, T>,
+        x: &CpuMat<'_, T>,
+        out: &mut CpuMat<'_, T>,
+    ) -> Result<()> {
+        packing::ready()?;
+        few_columns::multiply(op, a.view(), x.view(), out.view_mut()?, self.threads)
+    }
+
+    fn project(
+        &self,
+        q: &[CpuMat<'static, T>],
+        count: usize,
+        w: &mut CpuMat<'static, T>,
+    ) -> Result<Vec<CpuMat<'static, T>>> {
+        packing::ready()?;
+        let parts: Vec<_> = q.iter().map(|part| part.view()).collect();
+        let h = few_basis::project(&parts, count, w.view_mut()?, self.threads)?;
+        let mut at = 0;
+        let of = |part: &CpuMat<'_, T>| {
+            let cols = part.view().ncols();
+            at += cols;
+            self.load_temporary(h.as_ref().subcols(at - cols, cols), Part::All)
+        };
+        q.iter().map(of).collect()
+    }
+
+    fn orthonormalize(&self, w: &mut CpuMat<'static, T>) -> Result<Option<Mat<f64>>> {
+        few_basis::orthonormalize(w.view_mut()?, self.threads)
     }
 
     fn map(&self, f: Map, a: &CpuMat<'_, T>, out: &mut CpuMat<'_, T>) -> Result<bool> {

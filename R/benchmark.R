@@ -177,8 +177,8 @@ benchmark_gpu <- function(device, call) {
   })
 }
 
-# A well conditioned matrix, symmetric positive definite for Cholesky. It leaves the session's
-# random numbers alone.
+# A matrix that is well conditioned for systems, and symmetric positive definite for Cholesky. It
+# leaves the session's random numbers alone.
 benchmark_matrix <- function(verb, n) {
   u <- sin(seq_len(65537)^2)
   x <- if (verb == "chol") tcrossprod(rep_len(u, n)) else matrix(rep_len(u, n * n), n, n)

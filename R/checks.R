@@ -160,13 +160,10 @@ check_numbers <- function(x, argument, what, call) {
 # Base R flattens an array in some functions. `instead` is a call with a matrix.
 check_no_array <- function(x, instead, call) {
   if (length(dim(x)) > 2L) {
-    abort_dimension(sprintf(
-      paste(
-        "'x' must be a matrix or a vector, not an array of %d dimensions:",
-        "use one matrix of it, as in %s"
-      ),
-      length(dim(x)), instead
-    ), call)
+    text <- "'x' must be a matrix or a vector, not an array of %d dimensions: use one matrix of it"
+    text <- sprintf(text, length(dim(x)))
+    if (length(dim(x)) == 3L) text <- paste0(text, ", as in ", instead)
+    abort_dimension(text, call)
   }
 }
 

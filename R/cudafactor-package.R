@@ -66,8 +66,9 @@
 #'     `"auto"` uses the GPU. If unset, a model decides.}
 #'   \item{`cudafactor.breakeven`}{measured orders from which the GPU is faster, as
 #'     [gpu_benchmark()] finds them: a vector with some of the names `product`, `crossprod`, `chol`,
-#'     `lu`, `qr`, `solve`. Inf means never, NA means that the model decides. They count for calls
-#'     in double precision. `gpu_benchmark(keep = TRUE)` sets it for this and later sessions.}
+#'     `lu`, `qr`, `solve`, `eigen`, `svd`. Inf means never, NA means that the model decides. They
+#'     count for calls in double precision. `gpu_benchmark(keep = TRUE)` sets it for this and later
+#'     sessions.}
 #'   \item{`cudafactor.progress`}{do calls longer than two seconds show a progress bar on stderr?
 #'     `TRUE`, `FALSE`, or a number of seconds to wait. If unset, `TRUE` in an interactive session
 #'     and else `FALSE`. The bar has the rate and the time left. For matrices on disk it also has

@@ -175,10 +175,10 @@ gpu_eigen <- function(x, symmetric, only.values = FALSE,
 # What other functions take as many matrices, or base R as one column.
 check_eigen_operand <- function(x, call) {
   if (is.list(x) && !is.data.frame(x) && length(x) && all(vapply(x, is.matrix, NA))) {
-    abort_type(paste(
-      "'x' must be a matrix or an array, not a list of matrices: use simplify2array(x), or",
-      "lapply(x, gpu_eigen) if their orders differ"
-    ), call)
+    # simplify2array() makes a vector of matrices with one entry.
+    each <- if (length(unique(lapply(x, dim))) == 1L && length(x[[1L]]) > 1L) "simplify2array(x)"
+    text <- "'x' must be a matrix or an array, not a list of matrices: use "
+    abort_type(paste0(text, each %||% "lapply(x, gpu_eigen)"), call)
   }
   if (length(dim(x)) > 3L) {
     abort_dimension(sprintf(

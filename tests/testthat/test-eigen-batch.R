@@ -157,11 +157,15 @@ test_that("groups go from a list to a batch, and a list says how", {
   e <- gpu_eigen(x)
   expect_identical(colnames(e$values), levels(iris$Species))
   for (i in 1:3) expect_equal(e$values[, i], eigen(by_species[[i]])$values)
-  lists <- list(by_species, lapply(1:2, function(i) diag(2)), list(diag(2), diag(3)))
-  for (operand in lists) {
+  refused <- function(operand, advice) {
     expect_error(
-      gpu_eigen(operand), "list of matrices: use simplify2array", class = "cudafactor_error_type"
+      gpu_eigen(operand), paste("not a list of matrices: use", advice),
+      class = "cudafactor_error_type"
     )
   }
+  refused(by_species, "simplify2array\\(x\\)")
+  refused(lapply(1:2, function(i) diag(2)), "simplify2array\\(x\\)")
+  refused(list(diag(2), diag(3)), "lapply\\(x, gpu_eigen\\)")
+  refused(list(matrix(1), matrix(2)), "lapply\\(x, gpu_eigen\\)")
   expect_equal(gpu_eigen(as.data.frame(x[, , 1]))$values, e$values[, 1], ignore_attr = TRUE)
 })

@@ -10,13 +10,14 @@ use extendr_api::SEXP;
 
 use crate::algo::dense::lu::permutation;
 use crate::base::matrix::Trans;
+use crate::cost::work::Verb;
 use crate::r::matmult::Factor;
 use crate::r::reply::{positions, reply_to_c};
 use crate::r::target::How;
 use crate::r::{cholesky, lu, matmult, qr};
 
 /// `SETTINGS` of `settings.h`.
-const SETTINGS: usize = 14;
+const SETTINGS: usize = 8 + Verb::NAMED.len();
 
 /// R's memory of a matrix by columns, as `plain.c` has it.
 #[repr(C)]

@@ -19,6 +19,7 @@ for_each_device!(
     eigenvalues_of_every_kind,
     singular_values_of_every_kind,
     copies_are_all_found,
+    late_copies_are_found,
     extremes_by_value,
     bits_repeat,
     what_does_not_converge_says_so,
@@ -192,6 +193,22 @@ fn copies_are_all_found<T: Scalar, D: Elementwise<T>>(dev: &D) {
                 check::<T>(&name, &found.values, &expected[..k], n, 5.0);
             }
         }
+    }
+}
+
+/// Copies that come up only long after a search with random columns has begun.
+fn late_copies_are_found<T: Scalar, D: Elementwise<T>>(dev: &D) {
+    let n = 1500;
+    let value = |i: usize| match i {
+        0..8 => 1.35,
+        8..68 => 1.3 - (i - 8) as f64 / 600.0,
+        _ => 1.0 - 2.0 * (i - 68) as f64 / n as f64,
+    };
+    let a = Host::<T>::from_fn(n, n, |i, j| if i == j { value(i) } else { 0.0 });
+    for k in [6, 9] {
+        let found = eigen(dev, &a, Which::Largest, &wanted(k)).unwrap();
+        let expected: Vec<f64> = (0..k).map(value).collect();
+        check::<T>("late copies", &found.values, &expected, n, 1.35);
     }
 }
 

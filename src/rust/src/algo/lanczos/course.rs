@@ -85,10 +85,12 @@ impl Fall {
 
 impl Course {
     /// Columns of the basis at which to check values before it is full. Residuals fall by about as
-    /// much from column to column as before the last restart.
+    /// much from column to column as before the last restart. A search for further copies with
+    /// random columns needs the whole basis: until then residuals say nothing of these copies.
     pub fn check_at(&self, wanted: &Wanted) -> usize {
         let room = wanted.room();
         match self.worst {
+            _ if self.before.is_some() => room,
             None => (FIRST_CHECK * room as f64) as usize,
             Some(_) => self.check.unwrap_or(room),
         }
@@ -212,5 +214,31 @@ mod tests {
         };
         let ends = restarts_until_the_end(late, |r| if r < 40 { 0.9 } else { 1.0 }, 1.0);
         assert!(ends > 250 && ends < 270, "{ends}");
+    }
+
+    /// An early check would end a search for copies before they can have come up.
+    #[test]
+    fn a_search_for_copies_fills_the_basis() {
+        let wanted = Wanted::new(4, 1e-10, 1000);
+        let rounding = Rounding {
+            unit: f64::EPS,
+            length: 9,
+        };
+        let sizes = Sizes {
+            norm: 1.0,
+            rounding,
+            errors: 0.0,
+        };
+        let mut course = Course::default();
+        assert!(course.check_at(&wanted) < wanted.room());
+        let values = [1.0, 1.0, 1.0, 1.0, 0.5];
+        for residual in [1e-4, 1e-9] {
+            let step = course.step(&wanted, (Which::Largest, &values), |_| residual, sizes);
+            assert_eq!(step, Step::Restart(wanted.kept()));
+        }
+        assert!(course.check_at(&wanted) < wanted.room());
+        let step = course.step(&wanted, (Which::Largest, &values), |_| 0.0, sizes);
+        assert_eq!(step, Step::Renew);
+        assert_eq!(course.check_at(&wanted), wanted.room());
     }
 }

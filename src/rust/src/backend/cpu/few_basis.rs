@@ -145,20 +145,22 @@ fn subtract<T: Scalar>(
     }
 }
 
-/// Columns are clearly independent if each keeps this share of its norm. Then the first of two
-/// factors loses no more than four digits.
+/// Columns are clearly independent if each keeps this share of its norm. The errors of a column
+/// grow by its reciprocal from each column to the next, so that the first of two factors has errors
+/// of 1e6 times rounding at most.
 const CLEAR: f64 = 1e-2;
 
 /// Squares of numbers of ordinary size in either precision.
 const SQUARES: std::ops::Range<f64> = 1e-24..1e24;
 
 /// Q and R of four columns, which become Q: Cholesky's factor of `W'W`, twice. None, and W as it
-/// was, where the columns are not clearly independent, or of no ordinary size.
+/// was, where the columns are not clearly independent, or of no ordinary size, or in single
+/// precision, which has too few digits for the first factor.
 pub(super) fn orthonormalize<T: Scalar>(
     w: MatMut<'_, T>,
     threads: usize,
 ) -> Result<Option<Mat<f64>>> {
-    if w.ncols() != 4 || w.nrows() < 4 {
+    if w.ncols() != 4 || w.nrows() < 4 || size_of::<T>() < size_of::<f64>() {
         return Ok(None);
     }
     let (rows, mut w) = (w.nrows(), four_mut(w)?);
@@ -221,26 +223,34 @@ mod tests {
     #[test]
     fn a_projection_is_that_onto_all_parts() {
         for n in [5, 300, 2500, 9000] {
-            let (q, w) = (made(n, 70, 2) / (n as f64).sqrt(), made(n, 4, 9));
-            let parts: Vec<MatRef<'_, f64>> = (0..70)
-                .step_by(32)
-                .map(|at| q.as_ref().subcols(at, 32.min(70 - at)))
-                .collect();
-            let [one, four] = [1, 4].map(|threads| {
-                let mut left = w.clone();
-                let h = project(&parts, 70, left.as_mut(), threads).unwrap();
-                (h, left)
-            });
-            assert!(one == four);
-            let h = q.transpose() * &w;
-            assert!((one.0.transpose() - &h).norm_max() <= 1e-12 * (n as f64).sqrt());
-            assert!((one.1 - (&w - &q * &h)).norm_max() <= 1e-11);
+            let (all, w) = (made(n, 70, 2) / (n as f64).sqrt(), made(n, 4, 9));
+            // By the kernels, whose parts have room for more columns, and by products.
+            for (count, width) in [(70, 96), (68, 96), (70, 70)] {
+                let column = |i: usize, j: usize| if j < count { all[(i, j)] } else { 0.0 };
+                let q = Mat::from_fn(n, width, column);
+                let each = |at: usize| q.as_ref().subcols(at, 32.min(width - at));
+                let parts: Vec<MatRef<'_, f64>> = (0..width).step_by(32).map(each).collect();
+                assert_eq!(
+                    all_fours(&parts, count).unwrap().len(),
+                    if width == 96 { count.div_ceil(4) } else { 0 }
+                );
+                let [one, four] = [1, 4].map(|threads| {
+                    let mut left = w.clone();
+                    let h = project(&parts, count, left.as_mut(), threads).unwrap();
+                    (h, left)
+                });
+                assert!(one == four);
+                let h = q.transpose() * &w;
+                assert!((one.0.transpose() - &h).norm_max() <= 1e-12 * (n as f64).sqrt());
+                assert!((one.1 - (&w - &q * &h)).norm_max() <= 1e-11);
+            }
         }
     }
 
     #[test]
     fn four_columns_become_orthonormal() {
-        for n in [4, 50, 5000] {
+        // The last with several threads.
+        for n in [4, 50, 5000, 300_000] {
             let w = made(n, 4, 9);
             let w = Mat::from_fn(n, 4, |i, j| w[(i, j)] + f64::from(u8::from(i == j)));
             let [one, four] = [1, 4].map(|threads| {
@@ -261,6 +271,8 @@ mod tests {
             }
             let mut tiny = Mat::from_fn(n, 4, |i, j| 1e-40 * w[(i, j)]);
             assert!(orthonormalize(tiny.as_mut(), 1).unwrap().is_none());
+            let mut single = Mat::from_fn(n, 4, |i, j| w[(i, j)] as f32);
+            assert!(orthonormalize(single.as_mut(), 1).unwrap().is_none());
         }
     }
 }

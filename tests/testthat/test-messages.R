@@ -3,7 +3,7 @@
 test_that("an option that makes no sense is named, and what it takes", {
   wrong <- list(
     list(cudafactor.threads = "two"), list(cudafactor.min_flops = -1),
-    list(cudafactor.progress = "yes"), list(cudafactor.breakeven = c(svd = 1))
+    list(cudafactor.progress = "yes"), list(cudafactor.breakeven = c(ginv = 1))
   )
   for (setting in wrong) {
     old <- options(setting)

@@ -9,7 +9,8 @@
 #'
 #' An array `c(n, n, b)` is a batch of b symmetric matrices, and `simplify2array()` makes one from a
 #' list. A GPU solves them together if its shared memory holds one: up to order 166 on an H100, in
-#' double precision. Larger ones follow one another.
+#' double precision. Larger ones follow one another. `"auto"` counts the work of all, and the CPU
+#' shares them among its threads.
 #'
 #' A matrix counts as symmetric by the rule of [base::isSymmetric()]. By this rule a matrix whose
 #' entries are all below about 1e-14 is symmetric: give `symmetric = FALSE` if it is not, or scale a
@@ -85,11 +86,10 @@
 #' check fails on the CPU, a slower method computes the answer again. If it fails on a GPU,
 #' `device = "auto"` computes on the CPU.
 #'
-#' @section Device: `"auto"` takes a GPU where that is faster: from orders of some hundreds on, and
-#' for many small matrices. The CPU uses one thread for an order below 400, and shares a batch
-#' among its threads. From order 400 on, the last digits depend on the number of threads. A GPU
-#' needs compute capability 7.0. An interrupt takes effect between the steps of a decomposition,
-#' which can take seconds on the CPU.
+#' @section Device: `"auto"` takes a GPU where that is faster, from orders of some hundreds on. The
+#' CPU uses one thread below order 400. From there on, the last digits depend on the number of
+#' threads. A GPU needs compute capability 7.0. An interrupt takes effect between the steps of a
+#' decomposition, which can take seconds on the CPU.
 #'
 #' @param x A numeric or logical square matrix, an object that `as.matrix()` turns into one, a
 #'   [gpu_matrix], or an array of matrices.

@@ -25,7 +25,7 @@ plan; tiled; cholesky_host:: solve_definite::; cost::; device|verbose
 progress; tiled; progress::; progress::; progress
 qr; dense; qr:: qr_; algo::dense::qr_apply; qr(-apply)?|lm(-batch.*)?
 random_walker; models; random_walker::; algo::segmentation; random-walker(-cg|-refused|-system)?
-spectral; spectral; ; spectral:: lanczos dense::b dense::s; eigen(-batch)?|svd|prcomp|ginv|lanczos.*
+spectral; spectral; ; spectral:: cpu::few lanczos dense::; eigen(-batch)?|svd|prcomp|ginv|lanczos.*
 resident; dense; resident:: blocks::; ; gpu-matrix(-base|-coerce|-products|-solve|-spectral)?
 tiled; tiled; cholesky_ solve_definite:: tile_solve::; algo::tiled; tile-matrix(-[^u].*)?
 triangular; dense; triangular::; ; triangular

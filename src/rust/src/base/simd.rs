@@ -1,4 +1,11 @@
-//! A macro that compiles functions for the widest vector instructions of the processor.
+//! Code for the widest vector instructions of the processor.
+
+/// Runs work with the widest vectors that this processor has.
+#[inline(always)]
+pub(crate) fn dispatch<T: crate::base::scalar::Scalar, W: pulp::WithSimd>(work: W) -> W::Output {
+    let processor = <T as faer::traits::ComplexField>::Arch::default();
+    faer::traits::SimdArch::dispatch(processor, work)
+}
 
 /// Defines functions compiled for the widest vectors this processor has.
 ///
@@ -26,8 +33,7 @@ macro_rules! vectorized {
                     $body
                 }
             }
-            let processor = <T as faer::traits::ComplexField>::Arch::default();
-            faer::traits::SimdArch::dispatch(processor, Arguments { $($argument),* })
+            $crate::base::simd::dispatch::<T, _>(Arguments { $($argument),* })
         }
     };
     ($(#[$doc:meta])* $vis:vis fn $name:ident<$($life:lifetime,)* T $(, const $N:ident)?>(

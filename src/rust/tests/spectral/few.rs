@@ -196,7 +196,7 @@ fn copies_are_all_found<T: Scalar, D: Elementwise<T>>(dev: &D) {
     }
 }
 
-/// Copies that come up only long after a search with random columns has begun.
+/// Copies that come up late, since other values are near them.
 fn late_copies_are_found<T: Scalar, D: Elementwise<T>>(dev: &D) {
     let n = 1500;
     let value = |i: usize| match i {

@@ -169,21 +169,24 @@ mod tests {
     use super::*;
     use crate::base::scalar::Scalar;
 
+    fn sizes(errors: f64) -> Sizes {
+        let rounding = Rounding {
+            unit: f64::EPS,
+            length: 9,
+        };
+        Sizes {
+            norm: 1.0,
+            rounding,
+            errors,
+        }
+    }
+
     fn restarts_until_the_end(
         residual: impl Fn(usize) -> f64,
         value: impl Fn(usize) -> f64,
         errors: f64,
     ) -> usize {
-        let wanted = Wanted::new(1, 1e-10, 1000);
-        let rounding = Rounding {
-            unit: f64::EPS,
-            length: 9,
-        };
-        let sizes = Sizes {
-            norm: 1.0,
-            rounding,
-            errors,
-        };
+        let (wanted, sizes) = (Wanted::new(1, 1e-10, 1000), sizes(errors));
         let mut course = Course::default();
         loop {
             let (values, now) = ([value(course.restarts), 0.1], residual(course.restarts));
@@ -219,16 +222,7 @@ mod tests {
     /// An early check would end a search for copies before they can have come up.
     #[test]
     fn a_search_for_copies_fills_the_basis() {
-        let wanted = Wanted::new(4, 1e-10, 1000);
-        let rounding = Rounding {
-            unit: f64::EPS,
-            length: 9,
-        };
-        let sizes = Sizes {
-            norm: 1.0,
-            rounding,
-            errors: 0.0,
-        };
+        let (wanted, sizes) = (Wanted::new(4, 1e-10, 1000), sizes(0.0));
         let mut course = Course::default();
         assert!(course.check_at(&wanted) < wanted.room());
         let values = [1.0, 1.0, 1.0, 1.0, 0.5];

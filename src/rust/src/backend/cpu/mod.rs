@@ -5,9 +5,7 @@
 mod cholesky;
 mod device;
 mod elementwise;
-mod few_basis;
-mod few_columns;
-mod few_kernels;
+mod few;
 mod gemm;
 mod lu;
 mod matrix;

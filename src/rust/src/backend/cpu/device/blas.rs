@@ -1,7 +1,7 @@
 //! Products, triangular systems, norms.
 
 use crate::backend::cpu::matrix::views::{op, require, CpuMat};
-use crate::backend::cpu::{elementwise, few_columns, gemm, separate, triangular, CpuDevice};
+use crate::backend::cpu::{elementwise, few, gemm, separate, triangular, CpuDevice};
 use crate::base::error::Result;
 use crate::base::matrix::{Diag, Side, Trans, Uplo};
 use crate::base::packing;
@@ -90,7 +90,7 @@ impl<T: Scalar> Blas<T> for CpuDevice {
         out: &mut CpuMat<'_, T>,
     ) -> Result<()> {
         packing::ready()?;
-        few_columns::symmetric(a.view(), x.view(), out.view_mut()?, self.threads)
+        few::columns::symmetric(a.view(), x.view(), out.view_mut()?, self.threads)
     }
 
     fn solve_columns(

@@ -4,7 +4,7 @@ use faer::Mat;
 
 use crate::backend::cpu::elementwise::{columns, fold, movement};
 use crate::backend::cpu::matrix::views::{require, CpuMat};
-use crate::backend::cpu::{elementwise, few_basis, few_columns, CpuDevice};
+use crate::backend::cpu::{elementwise, few, CpuDevice};
 use crate::base::error::Result;
 use crate::base::matrix::{Part, Trans};
 use crate::base::packing;
@@ -26,7 +26,7 @@ impl<T: Scalar> Elementwise<T> for CpuDevice {
         out: &mut CpuMat<'_, T>,
     ) -> Result<()> {
         packing::ready()?;
-        few_columns::multiply(op, a.view(), x.view(), out.view_mut()?, self.threads)
+        few::columns::multiply(op, a.view(), x.view(), out.view_mut()?, self.threads)
     }
 
     fn project(
@@ -37,7 +37,7 @@ impl<T: Scalar> Elementwise<T> for CpuDevice {
     ) -> Result<Vec<CpuMat<'static, T>>> {
         packing::ready()?;
         let parts: Vec<_> = q.iter().map(|part| part.view()).collect();
-        let h = few_basis::project(&parts, count, w.view_mut()?, self.threads)?;
+        let h = few::basis::project(&parts, count, w.view_mut()?, self.threads)?;
         let mut at = 0;
         let of = |part: &CpuMat<'_, T>| {
             let cols = part.view().ncols();
@@ -48,7 +48,7 @@ impl<T: Scalar> Elementwise<T> for CpuDevice {
     }
 
     fn orthonormalize(&self, w: &mut CpuMat<'static, T>) -> Result<Option<Mat<f64>>> {
-        few_basis::orthonormalize(w.view_mut()?, self.threads)
+        few::basis::orthonormalize(w.view_mut()?, self.threads)
     }
 
     fn map(&self, f: Map, a: &CpuMat<'_, T>, out: &mut CpuMat<'_, T>) -> Result<bool> {

@@ -15,12 +15,13 @@
 
 use faer::MatRef;
 
-use super::bidiagonal_pass::{run, UpdateBoth, GROUP};
+use super::bidiagonal_pass::{UpdateBoth, GROUP};
 use super::columns::{add, finish_product, inner, reflector, subtract_two};
 use super::lines::{line_of, padded, Lines};
 use crate::base::error::Result;
 use crate::base::interrupt;
 use crate::base::scalar::{try_zeroed, Scalar};
+use crate::base::simd::dispatch;
 use crate::base::threads::{join, share};
 
 /// Steps between two checks for interrupts.
@@ -179,7 +180,7 @@ impl<T: Scalar> Pass<'_, T> {
     fn run(&self, part: Part<'_, T>, threads: usize) {
         let parts = part.sums.len() / self.each;
         if parts == 1 {
-            return run::<T>(UpdateBoth {
+            return dispatch::<T, _>(UpdateBoth {
                 a: part.a,
                 stride: self.stride,
                 rows: self.rows,

@@ -1,6 +1,6 @@
 //! The pass of a step of the reduction to bidiagonal form.
 
-use faer::traits::{ComplexField, SimdArch, SimdCtx};
+use faer::traits::{ComplexField, SimdCtx};
 use pulp::bytemuck::{cast_slice, cast_slice_mut};
 use pulp::{Simd, WithSimd};
 
@@ -32,11 +32,6 @@ pub(super) struct UpdateBoth<'a, T> {
     pub z: &'a mut [T],
     /// Begins with the last columns, which the cache still holds after a pass forward.
     pub backward: bool,
-}
-
-/// Runs the pass with the widest vectors of the processor.
-pub(super) fn run<T: Scalar>(pass: UpdateBoth<'_, T>) {
-    T::Arch::default().dispatch(pass);
 }
 
 impl<T: Scalar> WithSimd for UpdateBoth<'_, T> {

@@ -15,10 +15,11 @@ use faer::MatRef;
 
 use super::columns::{add, finish_pair, reflector, subtract_two};
 use super::lines::{line_of, padded, Lines};
-use super::tridiagonal_pass::{run, UpdateTimes, GROUP};
+use super::tridiagonal_pass::{UpdateTimes, GROUP};
 use crate::base::error::Result;
 use crate::base::interrupt;
 use crate::base::scalar::{try_zeroed, Scalar};
+use crate::base::simd::dispatch;
 use crate::base::threads::{join, share};
 
 /// Steps between two checks for interrupts.
@@ -143,7 +144,7 @@ impl<T: Scalar> Pass<'_, T> {
     fn run(&self, a: &mut [T], (first, last): (usize, usize), sums: &mut [T], threads: usize) {
         let parts = sums.len() / self.each;
         if parts == 1 {
-            return run::<T>(UpdateTimes {
+            return dispatch::<T, _>(UpdateTimes {
                 a,
                 stride: self.stride,
                 columns: (first, last),

@@ -3,7 +3,7 @@
 //! Diagonal blocks of the size of a cache line hold both triangles, so that all loops run over
 //! whole vectors. Entries outside the active part do no harm, since the vectors are zero there.
 
-use faer::traits::{ComplexField, SimdArch, SimdCtx};
+use faer::traits::{ComplexField, SimdCtx};
 use pulp::bytemuck::{cast_slice, cast_slice_mut};
 use pulp::{Simd, WithSimd};
 
@@ -29,11 +29,6 @@ pub(super) struct UpdateTimes<'a, T> {
     pub y: &'a mut [T],
     /// Begins with the last columns, which the cache still holds after a pass forward.
     pub backward: bool,
-}
-
-/// Runs one of the passes with the widest vectors of the processor.
-pub(super) fn run<T: Scalar>(pass: impl WithSimd<Output = ()>) {
-    T::Arch::default().dispatch(pass);
 }
 
 // In the following the compiler builds closures, such as those of `array::map`, for the oldest

@@ -12,6 +12,7 @@ use crate::backend::cpu::update::registers::{
 };
 use crate::base::matrix::Change;
 use crate::base::scalar::Scalar;
+use crate::base::simd::dispatch;
 
 /// Applies reflections, of `each` coefficients for a row, to as many rows of R, and to V, in
 /// columns right of where they were made.
@@ -45,11 +46,6 @@ pub(super) fn lead<T: Scalar>(
         r,
         v,
     })
-}
-
-fn dispatch<T: Scalar, W: WithSimd>(work: W) -> W::Output {
-    let processor = <T as faer::traits::ComplexField>::Arch::default();
-    faer::traits::SimdArch::dispatch(processor, work)
 }
 
 struct Follow<'a, T> {

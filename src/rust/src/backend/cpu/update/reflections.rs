@@ -5,6 +5,7 @@ use pulp::{Simd, WithSimd};
 
 use crate::base::matrix::Change;
 use crate::base::scalar::Scalar;
+use crate::base::simd::dispatch;
 
 /// How many coefficients a row has for so many columns of V. Those of so many columns as [`Parts`]
 /// gives are one reflection: [`Ends`], and a number for each column.
@@ -92,8 +93,7 @@ fn held<T: Scalar>() -> usize {
             held_by(S::REGISTER_COUNT)
         }
     }
-    let processor = <T as faer::traits::ComplexField>::Arch::default();
-    faer::traits::SimdArch::dispatch(processor, Held)
+    dispatch::<T, _>(Held)
 }
 
 /// What a reflection is made of besides w: with these a row becomes `n = c r + p w'v`, and V

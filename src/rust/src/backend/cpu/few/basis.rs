@@ -4,12 +4,13 @@
 
 use faer::{Mat, MatMut, MatRef};
 
-use super::few_columns::{half, work};
-use super::few_kernels::{run, Add, Divide, Dots, Four, FourMut, Square};
-use super::gemm::gemm;
-use super::matrix::views::{columns, columns_mut};
+use super::columns::{half, work};
+use super::kernels::{Add, Divide, Dots, Four, FourMut, Square};
+use crate::backend::cpu::gemm::gemm;
+use crate::backend::cpu::matrix::views::{columns, columns_mut};
 use crate::base::error::{Error, Result};
 use crate::base::scalar::Scalar;
+use crate::base::simd::dispatch;
 use crate::base::threads::{join, share};
 
 /// Rows that products with a basis take at once: its part of them fits into the second cache.
@@ -17,7 +18,7 @@ const ROWS: usize = 2048;
 
 /// `w <- w - Q Q'w` for the first `count` columns of the parts of Q; answers `(Q'w)'`, with zeros
 /// for their other columns.
-pub(super) fn project<T: Scalar>(
+pub(in crate::backend::cpu) fn project<T: Scalar>(
     q: &[MatRef<'_, T>],
     count: usize,
     mut w: MatMut<'_, T>,
@@ -111,7 +112,7 @@ fn along<T: Scalar>(
     let w = w.map(|c| &c[rows.0..rows.1]);
     let of = |columns: &Four<'_, T>| {
         let q = columns.map(|c| &c[rows.0..rows.1]);
-        run::<T, _>(Dots { q, w })
+        dispatch::<T, _>(Dots { q, w })
     };
     q.iter().map(of).collect()
 }
@@ -141,7 +142,7 @@ fn subtract<T: Scalar>(
         let q = columns.map(|c| &c[rows.0..rows.1]);
         let h = h.map(|row| row.map(|h| -h));
         let w = [&mut *a, &mut *b, &mut *c, &mut *d];
-        run::<T, _>(Add { q, h, w });
+        dispatch::<T, _>(Add { q, h, w });
     }
 }
 
@@ -156,7 +157,7 @@ const SQUARES: std::ops::Range<f64> = 1e-24..1e24;
 /// Q and R of four columns, which become Q: Cholesky's factor of `W'W`, twice. None, and W as it
 /// was, where the columns are not clearly independent, or of no ordinary size, or in single
 /// precision, which has too few digits for the first factor.
-pub(super) fn orthonormalize<T: Scalar>(
+pub(in crate::backend::cpu) fn orthonormalize<T: Scalar>(
     w: MatMut<'_, T>,
     threads: usize,
 ) -> Result<Option<Mat<f64>>> {
@@ -183,7 +184,7 @@ pub(super) fn orthonormalize<T: Scalar>(
         let [a, b, c, d] = &mut w;
         let w = [&mut **a, &mut **b, &mut **c, &mut **d];
         let r_inverse = by.map(|row| row.map(T::from_f64));
-        run::<T, _>(Divide { r: r_inverse, w });
+        dispatch::<T, _>(Divide { r: r_inverse, w });
         let r = Mat::from_fn(4, 4, |i, j| r[i][j]);
         all = Some(match all {
             Some(first) => r * first,
@@ -213,12 +214,7 @@ fn cholesky(g: Square<f64>) -> Option<Square<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn made(n: usize, k: usize, seed: usize) -> Mat<f64> {
-        Mat::from_fn(n, k, |i, j| {
-            ((i * 7 + j * 13 + seed) % 19) as f64 / 19.0 - 0.4
-        })
-    }
+    use crate::backend::cpu::few::columns::tests::made;
 
     #[test]
     fn a_projection_is_that_onto_all_parts() {

@@ -5,14 +5,15 @@
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 
-use super::few_kernels::{run, Four, Triangle};
-use super::gemm::gemm;
-use super::matrix::views::{columns, require};
+use super::kernels::{Four, Triangle};
+use crate::backend::cpu::gemm::gemm;
+use crate::backend::cpu::matrix::views::{columns, require};
 use crate::base::error::Result;
 use crate::base::interrupt;
 use crate::base::matrix::Trans;
 use crate::base::progress;
 use crate::base::scalar::{try_zeroed, Scalar};
+use crate::base::simd::dispatch;
 use crate::base::threads::{join, share};
 
 /// An entry on its way from memory costs about as much as this many multiplications.
@@ -40,7 +41,7 @@ pub(super) fn half(len: usize) -> usize {
 }
 
 /// `out <- op(A) X`.
-pub(super) fn multiply<T: Scalar>(
+pub(in crate::backend::cpu) fn multiply<T: Scalar>(
     op: Trans,
     a: MatRef<'_, T>,
     x: MatRef<'_, T>,
@@ -111,7 +112,7 @@ fn by_columns<T: Scalar>(a: MatRef<'_, T>, x: MatRef<'_, T>, out: MatMut<'_, T>,
 }
 
 /// `out <- A X` for a symmetric matrix A with both triangles, one of which is hardly read.
-pub(super) fn symmetric<T: Scalar>(
+pub(in crate::backend::cpu) fn symmetric<T: Scalar>(
     a: MatRef<'_, T>,
     x: MatRef<'_, T>,
     mut out: MatMut<'_, T>,
@@ -164,7 +165,7 @@ fn triangle<T: Scalar>(
         let (left, right) = out.split_at_mut(2 * n);
         let ((a0, a1), (a2, a3)) = (left.split_at_mut(n), right.split_at_mut(n));
         let (y, rows) = ([a0, a1, a2, a3], (from, to));
-        run::<T, _>(Triangle {
+        dispatch::<T, _>(Triangle {
             a,
             x,
             y,
@@ -187,11 +188,12 @@ fn triangle<T: Scalar>(
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use faer::Mat;
 
-    fn made(n: usize, k: usize, seed: usize) -> Mat<f64> {
+    /// Some matrix.
+    pub(crate) fn made(n: usize, k: usize, seed: usize) -> Mat<f64> {
         Mat::from_fn(n, k, |i, j| {
             ((i * 7 + j * 13 + seed) % 19) as f64 / 19.0 - 0.4
         })

@@ -1,9 +1,9 @@
-//! Loops over four vectors that meet a matrix, for `few_columns`.
+//! Loops over four vectors that meet a matrix, for `columns` and `basis`.
 //!
 //! Four columns of the matrix are read at a time: each of their entries meets all four vectors
 //! while it is in a register.
 
-use faer::traits::{ComplexField, SimdArch, SimdCtx};
+use faer::traits::{ComplexField, SimdCtx};
 use pulp::bytemuck::{cast_slice, cast_slice_mut};
 use pulp::{Simd, WithSimd};
 
@@ -18,11 +18,6 @@ pub(super) type Square<T> = [[T; 4]; 4];
 
 /// Rows whose entries of x and y stay in the first cache.
 const CHUNK: usize = 512;
-
-/// Runs a loop with the widest vectors of the processor.
-pub(super) fn run<T: Scalar, R>(pass: impl WithSimd<Output = R>) -> R {
-    T::Arch::default().dispatch(pass)
-}
 
 /// The entries that fill whole vectors.
 #[inline(always)]

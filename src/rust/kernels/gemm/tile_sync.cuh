@@ -19,6 +19,17 @@ __device__ __forceinline__ void store_release(int* p, int x) {
     asm volatile("st.release.gpu.global.s32 [%0], %1;" ::"l"(p), "r"(x) : "memory");
 }
 
+// The same between warps of a block, in shared memory. The writer's lanes meet before, and the
+// reader's lanes all wait.
+__device__ __forceinline__ int block_load_acquire(const int* p) {
+    int x;
+    asm volatile("ld.acquire.cta.s32 %0, [%1];" : "=r"(x) : "l"(p) : "memory");
+    return x;
+}
+__device__ __forceinline__ void block_store_release(int* p, int x) {
+    asm volatile("st.release.cta.s32 [%0], %1;" ::"l"(p), "r"(x) : "memory");
+}
+
 // Eight bytes that other blocks wait for. They arrive whole or not at all, in no order with others.
 typedef unsigned long long Word;
 __device__ __forceinline__ void load_relaxed(const Word* p, Word& x, Word& y) {

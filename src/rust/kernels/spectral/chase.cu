@@ -229,12 +229,7 @@ __device__ __forceinline__ void read_band(int n, const T* band, T* diagonal, T* 
 
 }  // namespace
 
-#define INSTANCES(T, B, SUFFIX)                                                               \
-    extern "C" __global__ void __launch_bounds__(4 * B) band_chase_bulges##B##_##SUFFIX(      \
-        int n, T* band, T* vs, i64 ldv, T* taus, int* progress) {                             \
-        auto* memory = shared_memory<Chase<T, B>::Shared>();                                  \
-        Chase<T, B>(*memory).run(n, band, vs, ldv, taus, progress);                           \
-    }                                                                                         \
+#define MOVES(T, B, SUFFIX)                                                                  \
     extern "C" __global__ void band_load_plain##B##_##SUFFIX(int n, const T* a, i64 lda,      \
                                                              T* band) {                       \
         load_band<T, B>(n, a, lda, band);                                                     \
@@ -244,7 +239,15 @@ __device__ __forceinline__ void read_band(int n, const T* band, T* diagonal, T* 
         read_band<T, B>(n, band, diagonal, below);                                            \
     }
 
-// Single precision has the narrow band alone, since machine code has a limit of size.
-INSTANCES(double, 32, f64)
-INSTANCES(double, 64, f64)
-INSTANCES(float, 32, f32)
+MOVES(double, 32, f64)
+MOVES(double, 64, f64)
+MOVES(float, 32, f32)
+
+// chase_sweeps.cu has the narrow band.
+extern "C" __global__ void __launch_bounds__(256) band_chase_bulges64_f64(int n, double* band,
+                                                                        double* vs, i64 ldv,
+                                                                        double* taus,
+                                                                        int* progress) {
+    auto* memory = shared_memory<Chase<double, 64>::Shared>();
+    Chase<double, 64>(*memory).run(n, band, vs, ldv, taus, progress);
+}

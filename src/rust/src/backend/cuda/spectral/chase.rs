@@ -1,4 +1,5 @@
-//! Band to tridiagonal: `B = Q2 T Q2'` by bulge chasing (`kernels/spectral/chase.cu`).
+//! Band to tridiagonal: `B = Q2 T Q2'` by bulge chasing (`kernels/spectral/chase.cu` and
+//! `chase_sweeps.cu`).
 //!
 //! Device memory: `2 b n` numbers for the band, `n n` for the reflectors and `n n / b` for their
 //! factors, where b is the bandwidth. `Chased::back` takes up to 64 MiB, or `4 b n` numbers if that
@@ -18,12 +19,30 @@ const fn kernel(family: Family, name: &'static str) -> Kernel {
     Kernel::new(family, name)
 }
 
+/// How blocks of threads share the sweeps.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Chasing {
+    /// A sweep at a time, [`PARTS`] threads a row.
+    Single(Kernel),
+    /// Up to [`SWEEPS`] together, a warp each, with what passes between them in shared memory.
+    Several(Kernel),
+}
+
+/// A launch: sweeps of a block, columns of the band in its ring, threads, and shared memory.
+struct Plan {
+    kernel: Kernel,
+    sweeps: usize,
+    ring: usize,
+    threads: u32,
+    shared: usize,
+}
+
 /// The kernels for a bandwidth.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Bandwidth {
     pub columns: usize,
     load: Kernel,
-    chase: Kernel,
+    chase: Chasing,
     read: Kernel,
     back: Back,
     /// For few columns and for many.
@@ -33,7 +52,7 @@ pub(crate) struct Bandwidth {
 pub(crate) static NARROW: Bandwidth = Bandwidth {
     columns: 32,
     load: kernel(Family::Chase, "band_load_plain32"),
-    chase: kernel(Family::Chase, "band_chase_bulges32"),
+    chase: Chasing::Several(kernel(Family::ChaseSweeps, "band_chase_sweeps32")),
     read: kernel(Family::Chase, "band_read_plain32"),
     back: Back::plain(32, "chase_pack_steps32", "chase_apply_group32"),
     back_tiles: [
@@ -44,7 +63,7 @@ pub(crate) static NARROW: Bandwidth = Bandwidth {
 pub(crate) static WIDE: Bandwidth = Bandwidth {
     columns: 64,
     load: kernel(Family::Chase, "band_load_plain64"),
-    chase: kernel(Family::Chase, "band_chase_bulges64"),
+    chase: Chasing::Single(kernel(Family::Chase, "band_chase_bulges64")),
     read: kernel(Family::Chase, "band_read_plain64"),
     back: Back::plain(64, "chase_pack_steps64", "chase_apply_group64"),
     back_tiles: [
@@ -53,23 +72,48 @@ pub(crate) static WIDE: Bandwidth = Bandwidth {
     ],
 };
 
-/// Threads of a row.
+/// Threads of a row, where a block has one sweep.
 const PARTS: usize = 4;
+/// The most sweeps that are faster together: shared memory then has no more to give.
+const SWEEPS: usize = 4;
+/// Warps that load and store for the sweeps of a block.
+const MOVERS: usize = 3;
 
 impl Bandwidth {
-    fn threads(&self) -> u32 {
-        (PARTS * self.columns) as u32
-    }
-
-    /// Bytes of shared memory: `Chase::Shared` in the kernels.
-    fn chasing<T>(&self) -> usize {
-        let (b, warps) = (self.columns, PARTS * self.columns / 32);
-        (b * (b + 1) + warps * b + 4 * b + 2 * (warps + 1)) * size_of::<T>()
+    /// For a GPU whose blocks have so much shared memory. It may be too little for the last resort.
+    fn plan<T>(&self, shared: usize) -> Plan {
+        let b = self.columns;
+        let kernel = match self.chase {
+            Chasing::Several(kernel) => kernel,
+            Chasing::Single(kernel) => {
+                // `Chase::Shared` in the kernel.
+                let warps = PARTS * b / 32;
+                let numbers = b * (b + 1) + warps * b + 4 * b + 2 * (warps + 1);
+                return Plan {
+                    kernel,
+                    sweeps: 1,
+                    ring: 0,
+                    threads: (PARTS * b) as u32,
+                    shared: numbers * size_of::<T>(),
+                };
+            }
+        };
+        let of = |sweeps: usize, tiles: usize| Plan {
+            kernel,
+            sweeps,
+            ring: tiles * b,
+            threads: 32 * (sweeps + MOVERS) as u32,
+            shared: 32 + (4 * b * sweeps + 2 * b * b * tiles) * size_of::<T>(),
+        };
+        // Two tiles for each sweep, and two that are loaded and stored meanwhile.
+        let mut together = (1..=SWEEPS).rev().map(|n| of(n, 2 * n + 2));
+        let fitting = together.find(|plan| plan.shared <= shared);
+        fitting.unwrap_or_else(|| of(1, 3))
     }
 
     /// The least that a GPU must have for a block.
     pub(crate) fn shared<T>(&self) -> usize {
-        self.chasing::<T>().max(self.back.shared::<T>())
+        self.plan::<T>(0).shared.max(self.back.shared::<T>())
     }
 
     /// The kernels that apply Q2 to so many columns. A warp with sixteen of them reads V and V T
@@ -115,22 +159,14 @@ pub(crate) fn chase<T: Scalar>(
     let load = args![n as i32, a.ptr, a.ld(), band.ptr];
     ctx.launch::<T>(by.load, blocks, 1, 256, &load)?;
     if n > 2 {
-        // A sweep begins when the one before is two steps ahead.
-        let blocks = (steps / 2 + 1).min(ctx.properties.multiprocessors);
-        ctx.launch_together::<T>(
-            by.chase,
-            blocks,
-            by.threads(),
-            by.chasing::<T>(),
-            &args![
-                n as i32,
-                band.ptr,
-                reflectors.ptr,
-                n as i64,
-                taus.ptr,
-                progress.ptr
-            ],
-        )?;
+        let plan = by.plan::<T>(ctx.properties.shared);
+        // A sweep begins when the one before is two steps ahead; more blocks have nothing to do.
+        let blocks = (steps / (2 * plan.sweeps) + 2).min(ctx.properties.multiprocessors);
+        let size = args![n as i32, plan.ring as i32];
+        let rest = args![band.ptr, reflectors.ptr, n as i64, taus.ptr, progress.ptr];
+        let sizes = if plan.ring > 0 { 2 } else { 1 };
+        let args = [&size[..sizes], &rest].concat();
+        ctx.launch_together::<T>(plan.kernel, blocks, plan.threads, plan.shared, &args)?;
     }
     let below = to_read.ptr + (n * size_of::<T>()) as u64;
     ctx.launch::<T>(
@@ -165,5 +201,26 @@ impl<T: Scalar> Chased<T> {
             taus: self.taus.ptr,
         };
         self.by.back::<T>(ctx, z.cols).apply(ctx, &reflectors, z)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What fits on an H100, on GPUs with 99 KiB, and on those with 64.
+    #[test]
+    fn sweeps_fit_in_shared_memory() {
+        let of = |kib: usize| NARROW.plan::<f64>(kib << 10);
+        let sweeps = |plan: Plan| (plan.sweeps, plan.ring / 32);
+        assert_eq!(sweeps(of(227)), (4, 10));
+        assert_eq!(sweeps(of(99)), (2, 6));
+        assert_eq!(sweeps(of(64)), (1, 3));
+        assert_eq!(sweeps(NARROW.plan::<f32>(64 << 10)), (2, 6));
+        for kib in [64, 99, 163, 227] {
+            assert!(of(kib).shared <= kib << 10);
+            assert!(NARROW.plan::<f32>(kib << 10).shared <= kib << 10);
+        }
+        assert!(NARROW.shared::<f64>() <= 64 << 10);
     }
 }

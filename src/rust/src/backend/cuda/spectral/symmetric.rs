@@ -27,7 +27,8 @@ const WIDE_FROM: usize = 10240;
 /// [`Error::DeviceUnavailable`] if the GPU has no kernels for the second stage.
 fn bandwidth<T: Scalar>(ctx: &'static Context, n: usize) -> Result<Bandwidth> {
     let fits = |by: &Bandwidth| by.shared::<T>() <= ctx.properties.shared;
-    if !ctx.properties.cooperative || !ctx.has(Family::Chase) || !fits(&NARROW) {
+    let has = ctx.has(Family::Chase) && ctx.has(Family::ChaseSweeps);
+    if !ctx.properties.cooperative || !has || !fits(&NARROW) {
         return Err(Error::DeviceUnavailable {
             reason: "eigenvalues need a GPU of compute capability 7.0 or newer".to_string(),
         });

@@ -157,7 +157,7 @@ struct Chase {
         return x + __shfl_xor_sync(0xffffffffu, x, 16);
     }
 
-    // Sums over all rows, from those over a lane's: to sums[0] to sums[B - 1].
+    // Sums over all rows, from those over a lane's.
     __device__ __forceinline__ void over_rows(T (&x)[COLS], T* sums) const {
         int first = 0;
 #pragma unroll
@@ -187,10 +187,11 @@ struct Chase {
                                          T& tau) {
         const int r0 = s + 1 + k * B;
         T *v = x.v[k & 1], *before = x.v[(k & 1) ^ 1];
-        // The first column, or that of step 0; then R.
-        T first[ROWS], w[ROWS], r[ROWS][COLS], v0[COLS];
+        // The first column, in step 0 that of s; w and v before; R.
+        T first[ROWS], w[ROWS], v0[COLS], r[ROWS][COLS];
         const int back = k > 0 ? B : 1;
-        const T* at = ring + (start >= back ? start - back : start - back + width) * LDB + back + i0;
+        const int slot = start >= back ? start - back : start - back + width;
+        const T* at = ring + slot * LDB + back + i0;
         if (k > 0) {
 #pragma unroll
             for (int e = 0; e < COLS; ++e) {
@@ -241,7 +242,6 @@ struct Chase {
             over_rows(sums, x.u);
         }
         __syncwarp();
-
         if (k > 0) {
             T u[COLS];
 #pragma unroll
@@ -291,16 +291,14 @@ struct Chase {
         __syncwarp();
         T wj[COLS];
 #pragma unroll
-        for (int e = 0; e < COLS; ++e) wj[e] = x.w[j0 + 4 * e];
+        for (int e = 0; e < COLS; ++e) wj[e] = x.w[j0 + 4 * e], left[e] = here[e];
 #pragma unroll
-        for (int e = 0; e < COLS; ++e) {
+        for (int e = 0; e < COLS; ++e)
 #pragma unroll
             for (int a = 0; a < ROWS; ++a) {
                 d[a][e] -= vi[a] * wj[e] + wi[a] * vj[e];
                 if (j0 + 4 * e <= i0 + a) here[e][a] = d[a][e];
             }
-            left[e] = here[e];
-        }
         // Two entries of the tridiagonal matrix.
         if (k == 0 && lane == 0) {
             __stcg(band + (i64)s * LDB + 1, h.beta);
@@ -313,12 +311,10 @@ struct Chase {
         int start = (s + 1) % width;
         T tau = T(0), *places_before[COLS];
         for (int k = 0; k < count; ++k) {
-            if (g > 0) {
-                wait(m.counts.done + g - 1, k + 2);
-            } else {
-                wait(m.counts.loaded + k % LOADERS, k + 1);
-                if (k + 1 == count) wait(m.counts.loaded + (k + 1) % LOADERS, k + 2);
-            }
+            if (g > 0) wait(m.counts.done + g - 1, k + 2);
+            // The first sweep's last block reaches into the next tile.
+            for (int i = k; g == 0 && i <= k + (k + 1 == count); ++i)
+                wait(m.counts.loaded + i % LOADERS, i + 1);
             step(s, k, start, m.vectors[g], places_before, tau);
             tell(m.counts.done + g, k + 1 < count ? k + 1 : FINISHED);
             start = start + B < width ? start + B : start + B - width;
@@ -327,9 +323,8 @@ struct Chase {
 
     __device__ __forceinline__ void run() {
         const int warp = threadIdx.x >> 5;
-        int* counts = m.counts.loaded;
         for (int group = blockIdx.x; group * (i64)sweeps < n - 2; group += gridDim.x) {
-            if (threadIdx.x < sizeof(Counts) / sizeof(int)) counts[threadIdx.x] = 0;
+            if (threadIdx.x < sizeof(Counts) / sizeof(int)) m.counts.loaded[threadIdx.x] = 0;
             __syncthreads();
             s0 = group * sweeps;
             active = min(sweeps, n - 2 - s0);

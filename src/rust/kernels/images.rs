@@ -5,6 +5,7 @@ type Image = (&'static str, i32, &'static [u8]);
 
 /// PTX, the newest of each source.
 pub(crate) static PTX: &[Image] = &[
+    ("band_panel", 70, include_bytes!("ptx/band_panel.sm_70.ptx.lzma")),
     ("chase", 70, include_bytes!("ptx/chase.sm_70.ptx.lzma")),
     ("chase_back", 60, include_bytes!("ptx/chase_back.sm_60.ptx.lzma")),
     ("chase_back_tiles", 90, include_bytes!("ptx/chase_back_tiles.sm_90.ptx.lzma")),
@@ -67,6 +68,8 @@ type MachineCode = (&'static str, &'static [i32], &'static [u8]);
 
 #[cfg(not(feature = "ptx-only"))]
 pub(crate) static CUBINS: &[MachineCode] = &[
+    ("band_panel", &[90, 100, 75, 80, 120],
+        include_bytes!("cubin/band_panel.cubin.lzma")),
     ("chase", &[90, 100, 75, 80, 120],
         include_bytes!("cubin/chase.cubin.lzma")),
     ("chase_back", &[90, 100, 75, 80, 120],

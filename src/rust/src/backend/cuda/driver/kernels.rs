@@ -62,6 +62,7 @@ families! {
     ChaseBack => "chase_back",
     ChaseBackTiles => "chase_back_tiles",
     OneStage => "one_stage",
+    BandPanel => "band_panel",
     EigenBatch => "eigen_batch",
     Norms => "norms",
     Precision => "precision",

@@ -4,9 +4,13 @@
 //! `A - V W' - W V'` with `Y = A V T` and `W = Y - V (T' V'Y) / 2`. Products with few columns are
 //! slow, so changes of the rest wait until they have [`DETACHED`] columns. Until then the next
 //! panel alone gets them, and `A V` is corrected by the changes that wait.
+//!
+//! Narrow panels in double precision are two launches besides these products: see
+//! [`band_panel`](super::band_panel). Others are some twenty.
 
 use std::mem::size_of;
 
+use super::band_panel::{Plan, Sides, Together};
 use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::gemm::gemm_syrk::{mirror, multiply};
@@ -15,7 +19,7 @@ use crate::backend::cuda::matrix::views::{copy, View};
 use crate::backend::cuda::qr::cholesky_qr::Panels;
 use crate::backend::cuda::qr::factor::factor;
 use crate::backend::cuda::qr::householder::apply;
-use crate::backend::cuda::qr::reflectors::{BlockReflector, Reflector};
+use crate::backend::cuda::qr::reflectors::{BlockReflector, Reflector, SIDE};
 use crate::base::error::Result;
 use crate::base::matrix::Trans;
 use crate::base::scalar::{try_zeroed, Scalar};
@@ -27,19 +31,23 @@ const DETACHED: usize = 256;
 struct Workspace {
     numbers: Buffer,
     rows: usize,
+    /// From column to column, such that columns begin aligned.
+    ld: usize,
 }
 
 impl Workspace {
     fn new<T: Scalar>(ctx: &'static Context, rows: usize, cols: usize) -> Result<Self> {
+        let ld = rows.next_multiple_of(SIDE);
         Ok(Workspace {
-            numbers: Buffer::of::<T>(ctx, rows.saturating_mul(cols))?,
+            numbers: Buffer::of::<T>(ctx, ld.saturating_mul(cols))?,
             rows,
+            ld,
         })
     }
 
     /// Its first columns.
     fn view<T: Scalar>(&self, cols: usize) -> View<T> {
-        View::new(self.numbers.ptr, self.rows, cols, self.rows)
+        View::new(self.numbers.ptr, self.rows, cols, self.ld)
     }
 }
 
@@ -57,7 +65,10 @@ struct Reduction<T> {
     cross: Workspace,
     small: [Workspace; 2],
     panels: Panels,
+    together: Option<Together>,
     taus: Buffer,
+    /// Panels that were refused.
+    refused: usize,
 }
 
 impl<T: Scalar> Reduction<T> {
@@ -76,7 +87,9 @@ impl<T: Scalar> Reduction<T> {
             cross: new(most, b)?,
             small: [new(b, b)?, new(b, b)?],
             panels: Panels::new::<T>(ctx)?,
+            together: Together::new::<T>(ctx, b)?,
             taus: Buffer::zeroed::<T>(ctx, n)?,
+            refused: 0,
         })
     }
 
@@ -118,12 +131,40 @@ impl<T: Scalar> Reduction<T> {
         self.taus.ptr + (first * size_of::<T>()) as u64
     }
 
+    /// Where V and W of a panel of `k` columns with rows `below..` belong.
+    fn places(&self, below: usize, k: usize) -> Sides<T> {
+        let of = |side: &Workspace| {
+            let whole = side.view(self.waiting + 2 * k);
+            whole.sub(below, self.waiting, self.a.rows - below, 2 * k)
+        };
+        Sides {
+            left: of(&self.left),
+            right: of(&self.right),
+        }
+    }
+
+    /// The two launches for a panel of this shape, if there are some.
+    fn together(&self, rows: usize, columns: usize) -> Option<(&Together, Plan)> {
+        let together = self.together.as_ref().filter(|_| columns == self.b)?;
+        Some((together, together.plan(rows)?))
+    }
+
     /// Factors a panel by products, unless it is refused.
     fn by_products(&self, first: usize) -> Result<Reflector<T>> {
-        let panel = self.panel(first);
-        let to = self.block.room(0, panel.rows, self.b);
-        self.panels
-            .factor(first, panel, self.taus_of(first), to, true)?;
+        let (panel, tau) = (self.panel(first), self.taus_of(first));
+        let room = self.block.room(0, panel.rows, self.b);
+        let Some((together, plan)) = self.together(panel.rows, self.b) else {
+            self.panels.factor(first, panel, tau, room, true)?;
+            return Ok(room);
+        };
+        let to = Reflector {
+            v: self
+                .places(first + self.b, self.b)
+                .left
+                .sub(0, 0, panel.rows, self.b),
+            ..room
+        };
+        together.reflect(plan, first, panel, tau, to, self.panels.stop())?;
         Ok(to)
     }
 
@@ -149,27 +190,37 @@ impl<T: Scalar> Reduction<T> {
         multiply(ctx, assign, rest, h.v, y)?;
         if self.waiting > 0 {
             let (left, right) = self.waiting(below, rows);
-            let g = View::new(self.cross.numbers.ptr, self.waiting, k, self.cross.rows);
+            let g = View::new(self.cross.numbers.ptr, self.waiting, k, self.cross.ld);
             multiply(ctx, assign, right.t(), h.v, g)?;
             multiply(ctx, subtract, left, g, y)?;
         }
-        let place = |of: &Workspace, col: usize| of.view(col + k).sub(below, col, rows, k);
-        let at = self.waiting;
-        let w = place(&self.right, at);
+        let to = self.places(below, k);
+        match self.together(rows, k) {
+            Some((together, plan)) => together.join(plan, h, y, to, self.panels.stop())?,
+            None => self.join_by_products(h, y, to)?,
+        }
+        self.waiting += 2 * k;
+        Ok(())
+    }
+
+    /// As [`Together::join`].
+    fn join_by_products(&self, h: Reflector<T>, y: View<T>, to: Sides<T>) -> Result<()> {
+        let (ctx, rows, k) = (self.ctx, h.v.rows, h.v.cols);
+        let assign = self.unless_refused(Update::assign());
+        let [first, last] = [0, k].map(|col| move |of: View<T>| of.sub(0, col, rows, k));
+        let w = first(to.right);
         multiply(ctx, assign, y, h.t, w)?;
         let [c, d] = [0, 1].map(|i| View::new(self.small[i].numbers.ptr, k, k, self.b));
         multiply(ctx, assign, h.v.t(), w, c)?;
         multiply(ctx, assign, h.t.t(), c, d)?;
         let half = Update {
             alpha: T::from_f64(-0.5),
-            ..subtract
+            ..self.unless_refused(Update::subtract())
         };
         multiply(ctx, half, h.v, d, w)?;
-        copy(ctx, h.v, place(&self.left, at))?;
-        copy(ctx, w, place(&self.left, at + k))?;
-        copy(ctx, h.v, place(&self.right, at + k))?;
-        self.waiting += 2 * k;
-        Ok(())
+        copy(ctx, h.v, first(to.left))?;
+        copy(ctx, w, last(to.left))?;
+        copy(ctx, h.v, last(to.right))
     }
 
     /// Queues the panels from `first` on until enough changes wait or too few rows are left.
@@ -220,6 +271,7 @@ impl<T: Scalar> Reduction<T> {
             let mut end = self.queue(first)?;
             // All panels before a refused one are done, and it has what waited for it.
             while let Some(refused) = self.panels.refused()? {
+                self.refused += 1;
                 self.waiting = 2 * (refused - first);
                 let next = self.reduce_any(refused)?;
                 end = self.queue(next)?;
@@ -232,6 +284,15 @@ impl<T: Scalar> Reduction<T> {
             first = end;
         }
         Ok(())
+    }
+
+    /// Runs, and returns the factors of `count` reflectors.
+    fn finish(&mut self, count: usize) -> Result<Vec<T>> {
+        // After an error no work may be left in the stream, because its memory is freed.
+        self.ctx.or_drain(self.run())?;
+        let mut taus = try_zeroed(count)?;
+        self.taus.to_slice(&mut taus)?;
+        Ok(taus)
     }
 
     /// Reduces the panel from column `first` on, which has what waits. Returns where the next one
@@ -253,11 +314,7 @@ pub(crate) fn reduce<T: Scalar>(ctx: &'static Context, a: View<T>, b: usize) -> 
         return Ok(Vec::new());
     }
     let mut reduction = Reduction::new(ctx, a, b)?;
-    // After an error no work may be left in the stream, because its memory is freed.
-    ctx.or_drain(reduction.run())?;
-    let mut taus = try_zeroed(count)?;
-    reduction.taus.to_slice(&mut taus)?;
-    Ok(taus)
+    reduction.finish(count)
 }
 
 /// `Z <- Q1 Z` for what [`reduce`] left in `a`, and its factors.
@@ -275,3 +332,7 @@ pub(crate) fn back<T: Scalar>(
     let reflectors = a.sub(b, 0, rows, taus.len());
     apply(ctx, Trans::No, reflectors, taus, z.sub(b, 0, rows, z.cols))
 }
+
+#[cfg(test)]
+#[path = "band_tests.rs"]
+mod tests;

@@ -2,13 +2,14 @@
 //! `A = Q T Q'`, larger ones in two, `A = Q1 B Q1'` with a band matrix B and `B = Q2 T Q2'`.
 //!
 //! It imports `elementwise`, `qr`, `gemm`, `matrix` and `driver`. Start with [`symmetric`].
-//! [`one_stage`] is for small matrices. [`band`] is the first of two stages, [`chase`] the second,
-//! whose Q2 [`back`] applies. [`tridiagonal`] finds the eigenvectors of T: `divide` joins halves;
-//! `split`, `deflate` and `tables` are its arithmetic on the host. `probe` checks what comes out.
-//! [`batch`] is for many small matrices.
+//! [`one_stage`] is for small matrices. [`band`] is the first of two stages, with narrow panels by
+//! [`band_panel`], and [`chase`] the second, whose Q2 [`back`] applies. [`tridiagonal`] finds the
+//! eigenvectors of T: `divide` joins halves; `split`, `deflate` and `tables` are its arithmetic on
+//! the host. `probe` checks what comes out. [`batch`] is for many small matrices.
 
 mod back;
 mod band;
+mod band_panel;
 pub(super) mod batch;
 #[cfg(test)]
 mod cases;

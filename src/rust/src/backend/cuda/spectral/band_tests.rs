@@ -1,5 +1,7 @@
 //! `A = Q1 B Q1'` by panels of two launches and by those of many.
 
+use std::time::Instant;
+
 use faer::Mat;
 
 use super::*;
@@ -19,11 +21,23 @@ fn symmetric(n: usize) -> Mat<f64> {
     Mat::from_fn(n, n, entry)
 }
 
-/// What is left in the reduced matrix's place, the factors, and the number of refused panels.
+/// What is left in the reduced matrix's place, the factors, the number of refused panels, and the
+/// time.
 struct Reduced {
     there: Mat<f64>,
     taus: Vec<f64>,
     refused: usize,
+    seconds: f64,
+}
+
+impl Reduced {
+    /// B, of which one triangle is there.
+    fn band(&self, i: usize, j: usize) -> f64 {
+        match i.abs_diff(j) <= BAND {
+            true => self.there[(i.max(j), i.min(j))],
+            false => 0.0,
+        }
+    }
 }
 
 fn reduced(ctx: &'static Context, a: &Mat<f64>, together: bool) -> Reduced {
@@ -31,13 +45,16 @@ fn reduced(ctx: &'static Context, a: &Mat<f64>, together: bool) -> Reduced {
     let on_gpu = Matrix::from_host(ctx, a.as_ref(), Part::All).unwrap();
     let mut reduction = Reduction::new(ctx, on_gpu.view(), BAND).unwrap();
     reduction.together = reduction.together.filter(|_| together);
+    let start = Instant::now();
     let taus = reduction.finish(n - BAND).unwrap();
+    let seconds = start.elapsed().as_secs_f64();
     let mut there = Mat::zeros(n, n);
     on_gpu.read(ctx, there.as_mut()).unwrap();
     Reduced {
         there,
         taus,
         refused: reduction.refused,
+        seconds,
     }
 }
 
@@ -50,10 +67,7 @@ fn errors(ctx: &'static Context, a: &Mat<f64>, by: &Reduced) -> [f64; 2] {
     back(ctx, on_gpu.view(), BAND, &by.taus, z.view()).unwrap();
     let mut q = Mat::zeros(n, n);
     z.read(ctx, q.as_mut()).unwrap();
-    let band = Mat::from_fn(n, n, |i, j| match i.abs_diff(j) <= BAND {
-        true => by.there[(i.max(j), i.min(j))],
-        false => 0.0,
-    });
+    let band = Mat::from_fn(n, n, |i, j| by.band(i, j));
     let apart = &q * &band * q.transpose() - a;
     let orthogonality = q.transpose() * &q - Mat::<f64>::identity(n, n);
     let unit = f64::EPSILON * (n as f64).sqrt();
@@ -126,5 +140,28 @@ fn panels_repeat() {
     for _ in 0..20 {
         let again = reduced(ctx, &a, true);
         assert!(again.there == first.there && again.taus == first.taus);
+    }
+}
+
+/// Panels of all sizes up to those of order 4096, in the trace and the norm. `--nocapture` shows
+/// the times; those of the second round are without what the first one loads.
+#[test]
+fn trace_and_norm_remain() {
+    let Some(ctx) = Context::for_test() else {
+        return;
+    };
+    for n in [1024, 2048, 4096] {
+        let a = symmetric(n);
+        let trace: f64 = (0..n).map(|i| a[(i, i)]).sum();
+        for together in [true, false, true, false] {
+            let by = reduced(ctx, &a, together);
+            println!("{n} {together}: {:.2} ms", 1e3 * by.seconds);
+            let kept: f64 = (0..n).map(|i| by.band(i, i)).sum();
+            let near = |i: usize| i.saturating_sub(BAND)..(i + BAND + 1).min(n);
+            let squares = (0..n).map(|i| near(i).map(|j| by.band(i, j).powi(2)).sum::<f64>());
+            let (norm, exact) = (squares.sum::<f64>().sqrt(), a.norm_l2());
+            assert!((trace - kept).abs() < 1e-12 * n as f64, "{n} {together}");
+            assert!((norm - exact).abs() < 1e-12 * exact, "{n} {together}");
+        }
     }
 }

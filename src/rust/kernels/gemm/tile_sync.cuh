@@ -23,11 +23,16 @@ __device__ __forceinline__ void store_release(int* p, int x) {
 // reader's lanes all wait.
 __device__ __forceinline__ int block_load_acquire(const int* p) {
     int x;
-    asm volatile("ld.acquire.cta.s32 %0, [%1];" : "=r"(x) : "l"(p) : "memory");
+    asm volatile("ld.acquire.cta.shared.s32 %0, [%1];"
+                 : "=r"(x)
+                 : "r"((unsigned)__cvta_generic_to_shared(p))
+                 : "memory");
     return x;
 }
 __device__ __forceinline__ void block_store_release(int* p, int x) {
-    asm volatile("st.release.cta.s32 [%0], %1;" ::"l"(p), "r"(x) : "memory");
+    asm volatile("st.release.cta.shared.s32 [%0], %1;" ::"r"((unsigned)__cvta_generic_to_shared(p)),
+                 "r"(x)
+                 : "memory");
 }
 
 // Eight bytes that other blocks wait for. They arrive whole or not at all, in no order with others.

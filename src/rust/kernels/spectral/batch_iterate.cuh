@@ -32,21 +32,6 @@ __device__ __forceinline__ bool is_tiny(double x) {
 }
 __device__ __forceinline__ bool is_tiny(float x) { return fabsf(x) < 1e-16f; }
 
-// 1 / sqrt(x) to a few units of rounding for an x far from overflow and underflow: the
-// approximation, and a step of third order.
-__device__ __forceinline__ double quick_rsqrt(double x) {
-    double y;
-    asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
-    const double error = fma(-x * y, y, 1.0);
-    return fma(y * error, fma(0.375, error, 0.5), y);
-}
-__device__ __forceinline__ float quick_rsqrt(float x) {
-    float y;
-    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    const float error = fmaf(-x * y, y, 1.0f);
-    return fmaf(y * error, 0.5f, y);
-}
-
 // sqrt(x^2 + y^2) for numbers whose squares may underflow together.
 template <typename T>
 __device__ __forceinline__ T safe_length(T x, T y) {

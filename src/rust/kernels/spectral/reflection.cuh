@@ -2,6 +2,21 @@
 #pragma once
 #include "common.cuh"
 
+// 1 / sqrt(x) to a few units of rounding for an x far from overflow and underflow: the
+// approximation, and a step of third order.
+__device__ __forceinline__ double quick_rsqrt(double x) {
+    double y;
+    asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+    const double error = fma(-x * y, y, 1.0);
+    return fma(y * error, fma(0.375, error, 0.5), y);
+}
+__device__ __forceinline__ float quick_rsqrt(float x) {
+    float y;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    const float error = fmaf(-x * y, y, 1.0f);
+    return fmaf(y * error, 0.5f, y);
+}
+
 // Squares below it count as zero, since the largest entry of the matrix should be about one.
 template <typename T>
 constexpr T UNDERFLOW = sizeof(T) == 8 ? T(1e-280) : T(1e-32);
@@ -17,9 +32,10 @@ struct Reflection {
         : beta(alpha), tau(T(0)), inverse(T(0)) {
         const T all = alpha * alpha + below;
         if (below > T(0) && all > UNDERFLOW<T>) {
-            beta = -with_sign(root(all), alpha);
-            tau = (beta - alpha) / beta;
-            inverse = T(1) / (alpha - beta);
+            const T scale = quick_rsqrt(all), size = all * scale;
+            beta = -with_sign(size, alpha);
+            tau = T(1) + magnitude(alpha) * scale;  // (beta - alpha) / beta
+            inverse = with_sign(rounded_reciprocal(magnitude(alpha) + size), alpha);
         }
     }
 };

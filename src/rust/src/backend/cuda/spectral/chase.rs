@@ -24,7 +24,8 @@ const fn kernel(family: Family, name: &'static str) -> Kernel {
 enum Chasing {
     /// A sweep at a time, [`PARTS`] threads a row.
     Single(Kernel),
-    /// Up to [`SWEEPS`] together, a warp each, with what passes between them in shared memory.
+    /// Up to [`SWEEPS`] together, [`TEAM`] warps each, with what passes between them in shared
+    /// memory.
     Several(Kernel),
 }
 
@@ -74,10 +75,15 @@ pub(crate) static WIDE: Bandwidth = Bandwidth {
 
 /// Threads of a row, where a block has one sweep.
 const PARTS: usize = 4;
-/// The most sweeps that are faster together: shared memory then has no more to give.
-const SWEEPS: usize = 4;
-/// Warps that load and store for the sweeps of a block.
-const MOVERS: usize = 3;
+/// The most sweeps of a block, warps of a sweep, and warps that load and store for all of them: as
+/// in `chase_ring.cuh`.
+const SWEEPS: usize = 3;
+const TEAM: usize = 4;
+const MOVERS: usize = 4;
+/// Numbers in shared memory for each sweep besides the ring: `Vectors` there.
+const VECTORS: usize = 170;
+/// Bytes of the counts: `Counts` there.
+const COUNTS: usize = 136;
 
 impl Bandwidth {
     /// For a GPU whose blocks have so much shared memory. It may be too little for the last resort.
@@ -102,8 +108,8 @@ impl Bandwidth {
             kernel,
             sweeps,
             ring: tiles * b,
-            threads: 32 * (sweeps + MOVERS) as u32,
-            shared: 32 + (4 * b * sweeps + 2 * b * b * tiles) * size_of::<T>(),
+            threads: 32 * (TEAM * sweeps + MOVERS) as u32,
+            shared: COUNTS + (VECTORS * sweeps + 2 * b * b * tiles) * size_of::<T>(),
         };
         // Two tiles for each sweep, and two that are loaded and stored meanwhile.
         let mut together = (1..=SWEEPS).rev().map(|n| of(n, 2 * n + 2));
@@ -150,10 +156,12 @@ pub(crate) fn chase<T: Scalar>(
 ) -> Result<Chased<T>> {
     let (n, b) = (a.rows, by.columns);
     let steps = n.div_ceil(b);
-    let band = Buffer::of::<T>(ctx, n.saturating_mul(2 * b))?;
+    // With a tile of zeros behind the last column, and one more: blocks reach beyond the matrix.
+    let band = Buffer::zeroed::<T>(ctx, (n + 2 * b).saturating_mul(2 * b))?;
     let reflectors = Buffer::of::<T>(ctx, n.saturating_mul(n))?;
     let taus = Buffer::of::<T>(ctx, n.saturating_mul(steps))?;
-    let progress = Buffer::zeroed::<i32>(ctx, n)?;
+    // Two for each group of sweeps.
+    let progress = Buffer::zeroed::<i32>(ctx, 2 * n)?;
     let to_read = Buffer::of::<T>(ctx, 2 * n)?;
     let blocks = blocks_for(n * 2 * b);
     let load = args![n as i32, a.ptr, a.ld(), band.ptr];
@@ -213,7 +221,7 @@ mod tests {
     fn sweeps_fit_in_shared_memory() {
         let of = |kib: usize| NARROW.plan::<f64>(kib << 10);
         let sweeps = |plan: Plan| (plan.sweeps, plan.ring / 32);
-        assert_eq!(sweeps(of(227)), (4, 10));
+        assert_eq!(sweeps(of(227)), (3, 8));
         assert_eq!(sweeps(of(99)), (2, 6));
         assert_eq!(sweeps(of(64)), (1, 3));
         assert_eq!(sweeps(NARROW.plan::<f32>(64 << 10)), (2, 6));

@@ -17,15 +17,15 @@ use crate::backend::cuda::matrix::views::{copy, Matrix, View};
 use crate::base::error::{Error, Result};
 use crate::base::scalar::Scalar;
 
-/// From this order on a wide band is faster: products with its columns have twice the rate, and
-/// the chase takes longer.
-const WIDE_FROM: usize = 10240;
+/// From these orders on a wide band is faster, for values alone and with vectors: products with its
+/// columns have a higher rate, and the chase takes longer.
+const WIDE_FROM: [usize; 2] = [24576, 12288];
 
 /// The band that suits the order and the GPU: in single precision there is the narrow one alone.
 ///
 /// # Errors
 /// [`Error::DeviceUnavailable`] if the GPU has no kernels for the second stage.
-fn bandwidth<T: Scalar>(ctx: &'static Context, n: usize) -> Result<Bandwidth> {
+fn bandwidth<T: Scalar>(ctx: &'static Context, n: usize, vectors: bool) -> Result<Bandwidth> {
     let fits = |by: &Bandwidth| by.shared::<T>() <= ctx.properties.shared;
     let has = ctx.has(Family::Chase) && ctx.has(Family::ChaseSweeps);
     if !ctx.properties.cooperative || !has || !fits(&NARROW) {
@@ -34,11 +34,13 @@ fn bandwidth<T: Scalar>(ctx: &'static Context, n: usize) -> Result<Bandwidth> {
         });
     }
     let double = size_of::<T>() == size_of::<f64>();
-    Ok(if double && n >= WIDE_FROM && fits(&WIDE) {
-        WIDE
-    } else {
-        NARROW
-    })
+    Ok(
+        if double && n >= WIDE_FROM[usize::from(vectors)] && fits(&WIDE) {
+            WIDE
+        } else {
+            NARROW
+        },
+    )
 }
 
 /// Eigenvalues of the symmetric `a` in ascending order in `w`, and eigenvectors in the columns of
@@ -56,7 +58,7 @@ pub(crate) fn decompose<T: Scalar>(
 ) -> Result<()> {
     let n = w.len();
     // For the error of a GPU that can do neither.
-    bandwidth::<T>(ctx, n)?;
+    bandwidth::<T>(ctx, n, z.is_some())?;
     let whole = Matrix::new(ctx, n, n)?;
     copy(ctx, a, whole.view())?;
     mirror(ctx, whole.view())?;
@@ -91,7 +93,7 @@ fn in_two_stages<T: Scalar>(
     z: Option<View<T>>,
     ended: &mut impl FnMut(&'static str) -> Result<()>,
 ) -> Result<Vec<T>> {
-    let by = bandwidth::<T>(ctx, a.rows)?;
+    let by = bandwidth::<T>(ctx, a.rows, z.is_some())?;
     let taus = band::reduce(ctx, a, by.columns)?;
     ended("dense to band")?;
     let chased = chase(ctx, a, by)?;

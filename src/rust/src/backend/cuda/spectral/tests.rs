@@ -172,9 +172,11 @@ fn chasing_repeats() {
     };
     let a = symmetric(500, "random");
     let there = Matrix::from_host(ctx, a.as_ref(), Part::All).unwrap();
-    let first = chase::<f64>(ctx, there.view(), WIDE).unwrap();
-    for _ in 0..20 {
-        let again = chase::<f64>(ctx, there.view(), WIDE).unwrap();
-        assert!(again.diagonal == first.diagonal && again.below == first.below);
+    for by in [NARROW, WIDE] {
+        let first = chase::<f64>(ctx, there.view(), by).unwrap();
+        for _ in 0..20 {
+            let again = chase::<f64>(ctx, there.view(), by).unwrap();
+            assert!(again.diagonal == first.diagonal && again.below == first.below);
+        }
     }
 }

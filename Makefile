@@ -46,10 +46,10 @@ lint: ## formatting, imports, length of lines, clippy for the four feature sets,
 	sh tools/lint.sh
 
 vendor: ## build/vendor.tar.xz, the crates for a build without network
-	python3 tools/vendor.py
+	python3 tools/crates/vendor.py
 
 authors: ## inst/AUTHORS and LICENSE.note from the locked crates
-	python3 tools/authors.py
+	python3 tools/crates/authors.py
 
 check: build ## R CMD check --as-cran of the source package
 	sh tools/check.sh

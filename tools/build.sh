@@ -8,7 +8,7 @@ set -e
 cd "$(dirname "$0")/.."
 . tools/env.sh
 
-python3 tools/vendor.py
+python3 tools/crates/vendor.py
 
 # R CMD build runs cleanup in the folder it is given: it gets a copy. Without what .Rbuildignore
 # leaves out of the crate: R CMD build compiles before it looks there, and the package that it makes
@@ -33,4 +33,4 @@ cd build
 rm -f cudafactor_*.tar.gz
 R CMD build stage/cudafactor
 ls -l cudafactor_*.tar.gz
-python3 ../tools/shares.py cudafactor_*.tar.gz
+python3 ../tools/crates/shares.py cudafactor_*.tar.gz

@@ -40,7 +40,7 @@ With rustup installed, 'rustup update stable' does it."
 cargo --version
 rustc --version
 
-# The archive leaves out what only other platforms read (PLATFORMS in tools/unused.py).
+# The archive leaves out what only other platforms read (PLATFORMS in tools/crates/unused.py).
 source=registry
 case $(uname -s) in
   Linux | Darwin | *BSD | DragonFly) [ -f src/rust/vendor.tar.xz ] && source=vendor ;;

@@ -96,7 +96,7 @@ lints() {
   step "scripts: POSIX shell" checkbashisms .ci/run configure configure.win cleanup \
     cleanup.win tools/*.sh
   step "generated: PTX" python3 tools/kernels.py --check-ptx
-  step "generated: AUTHORS and LICENSE.note" python3 tools/authors.py --check
+  step "generated: AUTHORS and LICENSE.note" python3 tools/crates/authors.py --check
   step "generated: versions agree" same_versions
   step "generated: NAMESPACE and man" docs_are_current
   step "generated: tables of measurements" Rscript bench/report.R --check

@@ -4,7 +4,7 @@ import json
 import pathlib
 import subprocess
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 CRATE = ROOT / "src" / "rust"
 
 # Where the source package builds without network. Other platforms take their crates from the

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Packs the crates that a build without network needs into one archive.
 
-Usage: tools/vendor.py [OUTPUT]     (build/vendor.tar.xz)
+Usage: tools/crates/vendor.py [OUTPUT]     (build/vendor.tar.xz)
 
 `cargo vendor` brings every crate of Cargo.lock, 170 MB of them, most for Windows and for tests.
 Cargo wants each locked crate to be present, but compiles only some of them. The others keep their
 manifest and licence, and get an empty library. A compiled crate keeps its licence and the files
 that a build reads: no tests, benchmarks, examples or their data, and no module that is off
-(tools/unused.py). The same lock file gives the same bytes with the same version of xz.
+(tools/crates/unused.py). The same lock file gives the same bytes with the same version of xz.
 """
 
 import hashlib

@@ -114,7 +114,7 @@ def without_unread(crate, features, files):
     unread = entries(crate, features)
     for entry in unread:
         if not any(is_within(name, entry) for name in files):
-            raise SystemExit(f"tools/unused.py: {crate} has no {entry}: mend the table")
+            raise SystemExit(f"tools/crates/unused.py: {crate} has no {entry}: mend the table")
     kept = {}
     included = set()
     for name, data in files.items():

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints the shares of a source package as a table, and fails above CRAN's limit.
 
-Usage: tools/shares.py build/cudafactor_VERSION.tar.gz
+Usage: tools/crates/shares.py build/cudafactor_VERSION.tar.gz
 
 A file's share is its own size after gzip. The sum differs a little from the archive's size.
 """

@@ -4,22 +4,12 @@ use std::time::Instant;
 
 use faer::Mat;
 
+use super::super::tests::symmetric;
 use super::*;
 use crate::backend::cuda::matrix::views::Matrix;
 use crate::base::matrix::Part;
 
 const BAND: usize = 32;
-
-/// Symmetric, with entries of at most one.
-fn symmetric(n: usize) -> Mat<f64> {
-    let entry = |i: usize, j: usize| {
-        let mut z = (i.max(j) as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-            ^ (i.min(j) as u64 + 1).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 30)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    };
-    Mat::from_fn(n, n, entry)
-}
 
 /// What is left in the reduced matrix's place, the factors, the number of refused panels, and the
 /// time.
@@ -85,7 +75,7 @@ fn both_panels_give_the_matrix() {
         return;
     };
     for n in [66, 96, 97, 100, 128, 130, 257, 600, 1000, 1031] {
-        let a = symmetric(n);
+        let a = symmetric(n, "random");
         for together in [true, false] {
             let by = reduced(ctx, &a, together);
             let worst = errors(ctx, &a, &by);
@@ -103,7 +93,7 @@ fn refused_panels_are_the_same() {
         return;
     };
     let n = 700;
-    let random = symmetric(n);
+    let random = symmetric(n, "random");
     let identity = Mat::identity(n, n);
     let one_block = Mat::from_fn(n, n, |i, j| match i.max(j) < 200 {
         true => random[(i, j)],
@@ -135,7 +125,7 @@ fn panels_repeat() {
     let Some(ctx) = Context::for_test() else {
         return;
     };
-    let a = symmetric(900);
+    let a = symmetric(900, "random");
     let first = reduced(ctx, &a, true);
     for _ in 0..20 {
         let again = reduced(ctx, &a, true);
@@ -151,7 +141,7 @@ fn trace_and_norm_remain() {
         return;
     };
     for n in [1024, 2048, 4096] {
-        let a = symmetric(n);
+        let a = symmetric(n, "random");
         let trace: f64 = (0..n).map(|i| a[(i, i)]).sum();
         for together in [true, false, true, false] {
             let by = reduced(ctx, &a, together);

@@ -12,7 +12,7 @@ use crate::base::matrix::Part;
 use crate::base::scalar::Scalar;
 
 /// Symmetric, with entries of at most one.
-fn symmetric(n: usize, kind: &str) -> Mat<f64> {
+pub(super) fn symmetric(n: usize, kind: &str) -> Mat<f64> {
     let entry = |i: usize, j: usize| {
         let (i, j) = (i.max(j), i.min(j));
         let mut z = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)

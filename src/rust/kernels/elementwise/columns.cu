@@ -12,6 +12,9 @@ namespace {
 // How x changes y, numbered as in the driver: y <- x diag(by), y + x diag(by), x + y diag(by).
 constexpr int REPLACE = 0, ADD = 1;
 
+// Entries of a thread whose loads are under way together.
+constexpr int ENTRIES = 4;
+
 // For at most eight columns; blockIdx.y is the column.
 template <typename T>
 __device__ __forceinline__ void scale(i64 m, const T* x, i64 ldx, const double (&factors)[8],
@@ -23,11 +26,23 @@ __device__ __forceinline__ void scale(i64 m, const T* x, i64 ldx, const double (
     const T* from = x + blockIdx.y * ldx;
     T* to = y + blockIdx.y * ldy;
     const i64 step = (i64)gridDim.x * blockDim.x;
-    for (i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x; i < m; i += step) {
-        const double mine = double(from[i]);
-        if (how == REPLACE) to[i] = T(__dmul_rn(by, mine));
-        else if (how == ADD) to[i] = T(__dadd_rn(double(to[i]), __dmul_rn(by, mine)));
-        else to[i] = T(__dadd_rn(mine, __dmul_rn(by, double(to[i]))));
+    for (i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x; i < m; i += ENTRIES * step) {
+        T given[ENTRIES], old[ENTRIES];
+#pragma unroll
+        for (int k = 0; k < ENTRIES; ++k) {
+            const bool there = i + k * step < m;
+            given[k] = there ? from[i + k * step] : T(0);
+            old[k] = there && how != REPLACE ? to[i + k * step] : T(0);
+        }
+#pragma unroll
+        for (int k = 0; k < ENTRIES; ++k) {
+            const double mine = double(given[k]), before = double(old[k]);
+            double now;
+            if (how == REPLACE) now = __dmul_rn(by, mine);
+            else if (how == ADD) now = __dadd_rn(before, __dmul_rn(by, mine));
+            else now = __dadd_rn(mine, __dmul_rn(by, before));
+            if (i + k * step < m) to[i + k * step] = T(now);
+        }
     }
 }
 

@@ -5,7 +5,6 @@
 namespace {
 
 // Packed steps: V by rows, and V T by columns.
-template <int B>
 struct PlainPlace {
     static constexpr int V = 2 * B * B, SIZE = 2 * V;
     static __device__ __forceinline__ int v(int i, int c) { return i * B + c; }
@@ -18,9 +17,9 @@ struct __align__(16) Four {
 };
 
 // 8M columns of Z for each warp.
-template <typename T, int B, int M>
+template <typename T, int M>
 struct Back {
-    using Place = PlainPlace<B>;
+    using Place = PlainPlace;
     static constexpr int N = B / 16, LD = 8 * M + 16 / (int)sizeof(T);
 
     // Halves of a step's rows of Z, of which the older one is replaced, and X = V'Z.
@@ -147,12 +146,11 @@ struct Back {
         }
     }
 
-    __device__ __forceinline__ void run(Groups<B> groups, int count, int nz, const T* packed, T* z,
-                                        i64 ld) {
+    __device__ __forceinline__ void run(Groups<1> groups, int nz, const T* packed, T* z, i64 ld) {
         const int c = (blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5)) * 8 * M;
         n = groups.n, columns = nz - c, ldz = ld, at = z + c * ld;
 #pragma unroll 1
-        for (int group = 0; group < count; ++group) {
+        for (int group = 0; group < groups.count; ++group) {
             int r0 = groups.row(group);
             load(0, r0);
 #pragma unroll 1
@@ -171,16 +169,14 @@ struct Back {
 
 }  // namespace
 
-#define APPLYING(T, B, M, SUFFIX)                                                                \
-    extern "C" __global__ void __launch_bounds__(128, 2) chase_apply_group##B##_##SUFFIX(        \
+#define APPLYING(T, M, SUFFIX)                                                                   \
+    extern "C" __global__ void __launch_bounds__(128, 2) chase_apply_group32_##SUFFIX(           \
         int n, int nz, int first, int count, const T* packed, T* z, i64 ldz) {                   \
-        auto* memory = shared_memory<Back<T, B, M>::Shared>();                                   \
-        Back<T, B, M>(*memory).run(Groups<B>{n, first}, count, nz, packed, z, ldz);              \
+        auto* memory = shared_memory<Back<T, M>::Shared>();                                      \
+        Back<T, M>(*memory).run(Groups<1>{n, first, count}, nz, packed, z, ldz);                 \
     }
 
-PACKING(PlainPlace, double, 32, f64)
-PACKING(PlainPlace, double, 64, f64)
-PACKING(PlainPlace, float, 32, f32)
-APPLYING(double, 32, 1, f64)
-APPLYING(double, 64, 1, f64)
-APPLYING(float, 32, 2, f32)
+PACKING(PlainPlace, double, 1, f64)
+PACKING(PlainPlace, float, 1, f32)
+APPLYING(double, 1, f64)
+APPLYING(float, 2, f32)

@@ -17,20 +17,40 @@
 
 namespace {
 
+constexpr int B = 32;
+
 // Groups that are packed and applied together: `first` is the first sweep of the last group, and a
-// multiple of B. Group g begins g * B sweeps earlier. Its steps follow those of group g - 1.
-template <int B>
+// multiple of B. Group g begins g * B sweeps earlier. Q neighbouring groups are a set. Its turn t
+// is step t - j of its group j: step k of a group comes a turn later than that of the group before.
+// Steps are packed by sets, turns and groups. The first set may lack its first groups.
+template <int Q>
 struct Groups {
-    int n, first;
+    int n, first, count;
 
     // The first row of the first step.
     __device__ __forceinline__ int row(int g) const { return first - g * B + 1; }
     // How many steps group g has, and how many all groups before it.
     __device__ __forceinline__ int steps(int g) const { return (n - 2 - first) / B + 1 + g; }
     __device__ __forceinline__ int before(int g) const { return g * steps(0) + g * (g - 1) / 2; }
+
+    // How many groups the first set lacks.
+    __device__ __forceinline__ int lacks() const { return (Q - count % Q) % Q; }
+
+    // Where step k of group g is among the packed ones.
+    __device__ __forceinline__ int place(int g, int k) const {
+        const int begin = (g + lacks()) / Q * Q - lacks(), turn = k + g - begin;
+        int sum = before(max(begin, 0));
+#pragma unroll
+        for (int j = 0; j < Q; ++j) {
+            // Steps of group j in earlier turns, and in this one if it is an earlier group.
+            const int done = turn - j + (begin + j < g);
+            if (begin + j >= 0) sum += max(0, min(done, steps(begin + j)));
+        }
+        return sum;
+    }
 };
 
-template <typename T, int B>
+template <typename T>
 struct PackingMemory {
     T v[B * (2 * B + 1)], t[B * (B + 1)], tau[B];
 };
@@ -38,15 +58,15 @@ struct PackingMemory {
 // The steps of some groups, one for each block of 4B threads: V from the lower triangle of `vs`, T
 // from `taus`, both as chase.cu leaves them. `Place` has the size of a step, and the places of
 // V(i, c) and -V T (i, c) in it, or -1 for zeros that it omits.
-template <typename Place, typename T, int B>
-__device__ __forceinline__ void pack(Groups<B> groups, const T* vs, i64 ldv, const T* taus,
-                                     T* packed, PackingMemory<T, B>& m) {
+template <typename Place, typename T, int Q>
+__device__ __forceinline__ void pack(Groups<Q> groups, const T* vs, i64 ldv, const T* taus,
+                                     T* packed, PackingMemory<T>& m) {
     constexpr int THREADS = 4 * B, LDV = 2 * B + 1, LDT = B + 1;
     const int t = threadIdx.x, k = blockIdx.x, group = blockIdx.y, n = groups.n;
     if (k >= groups.steps(group)) return;
     const int s0 = groups.row(group) - 1;
     const i64 base = s0 + 1 + (i64)k * B;
-    T* to = packed + (i64)(groups.before(group) + k) * Place::SIZE;
+    T* to = packed + (i64)groups.place(group, k) * Place::SIZE;
     for (int e = t; e < 2 * B * B; e += THREADS) {
         const int c = e / (2 * B), i = e % (2 * B), s = s0 + c, at = Place::v(i, c);
         const bool there = i >= c && i < c + B && base + i < n && s < n - 2;
@@ -88,9 +108,9 @@ __device__ __forceinline__ void pack(Groups<B> groups, const T* vs, i64 ldv, con
 
 }  // namespace
 
-#define PACKING(PLACE, T, B, SUFFIX)                                                             \
-    extern "C" __global__ void __launch_bounds__(4 * B) chase_pack_steps##B##_##SUFFIX(          \
-        int n, int first, const T* vs, i64 ldv, const T* taus, T* packed) {                      \
-        auto* memory = shared_memory<PackingMemory<T, B>>();                                     \
-        pack<PLACE<B>>(Groups<B>{n, first}, vs, ldv, taus, packed, *memory);                     \
+#define PACKING(PLACE, T, SET, SUFFIX)                                                            \
+    extern "C" __global__ void __launch_bounds__(4 * B) chase_pack_steps32_##SUFFIX(              \
+        int n, int first, const T* vs, i64 ldv, const T* taus, T* packed) {                       \
+        auto* memory = shared_memory<PackingMemory<T>>();                                         \
+        pack<PLACE>(Groups<SET>{n, first, (int)gridDim.y}, vs, ldv, taus, packed, *memory);       \
     }

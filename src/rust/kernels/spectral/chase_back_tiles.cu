@@ -2,7 +2,11 @@
 // The product Q of the reflectors of chase.cu, applied on tensor cores in double precision; see
 // chase_back.cuh.
 //
-// A warp keeps its columns of Z and V'Z in registers, transposed: Z' <- Z' - (Z'V) (V T)'. A lane
+// Groups of a set follow one another through the rows of Z, one step apart, so Z is read and
+// written once for all of them. For the same 16 columns of Z there are as many warps: a warp
+// applies one group, and passes the B rows that it leaves behind to the next group's warp.
+//
+// A warp keeps its rows of Z and V'Z in registers, transposed: Z' <- Z' - (Z'V) (V T)'. A lane
 // holds the same entries of a result of the tensor cores as of an operand, if column k of that
 // operand stands for entry 2k of a lane's, and k + 4 for its neighbour. So products follow one
 // another without exchange between lanes.
@@ -14,7 +18,6 @@ namespace {
 
 // Packed steps: the tiles of 8 x 8 of V, by columns, and then those of V T, by rows. Tiles that
 // are zero are omitted, so those of the lower half of either are on and right of the diagonal.
-template <int B>
 struct TilePlace {
     static constexpr int N = B / 8, UPPER = N * (N + 1) / 2;  // of a triangle
     static constexpr int V = 2 * UPPER * 64, SIZE = V + (N * N + UPPER) * 64;
@@ -42,76 +45,132 @@ struct TilePlace {
     }
 };
 
-// D += A B for 8M rows, 8 columns and a depth of 8. Of D a lane holds columns 2 (lane % 4) and the
+// D += A B for 16 rows, 8 columns and a depth of 8. Of D a lane holds columns 2 (lane % 4) and the
 // next of row lane / 4 of each 8, of A the same, and of B the same with rows for columns.
-template <int M>
-__device__ __forceinline__ void multiply(double (&d)[M][2], const double (&a)[M][2], double2 b) {
+__device__ __forceinline__ void multiply(double2 (&d)[2], const double2 (&a)[2], double2 b) {
 #if __CUDA_ARCH__ >= 900
-    if (M == 2) {
-        asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
-            "{%8, %9}, {%0, %1, %2, %3};"
-            : "+d"(d[0][0]), "+d"(d[0][1]), "+d"(d[M - 1][0]), "+d"(d[M - 1][1])
-            : "d"(a[0][0]), "d"(a[M - 1][0]), "d"(a[0][1]), "d"(a[M - 1][1]), "d"(b.x), "d"(b.y));
-    } else
+    asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+        "{%8, %9}, {%0, %1, %2, %3};"
+        : "+d"(d[0].x), "+d"(d[0].y), "+d"(d[1].x), "+d"(d[1].y)
+        : "d"(a[0].x), "d"(a[1].x), "d"(a[0].y), "d"(a[1].y), "d"(b.x), "d"(b.y));
+#else
+#pragma unroll
+    for (int i = 0; i < 2; ++i) mma_8x8x4(d[i].x, d[i].y, a[i].x, b.x);
+#pragma unroll
+    for (int i = 0; i < 2; ++i) mma_8x8x4(d[i].x, d[i].y, a[i].y, b.y);
 #endif
-    {
-#pragma unroll
-        for (int i = 0; i < M; ++i) mma_8x8x4(d[i][0], d[i][1], a[i][0], b.x);
-#pragma unroll
-        for (int i = 0; i < M; ++i) mma_8x8x4(d[i][0], d[i][1], a[i][1], b.y);
-    }
 }
 
-// 8M columns of Z for each warp.
-template <int B, int M>
-struct BackTiles {
-    using Place = TilePlace<B>;
-    static constexpr int N = B / 8;
-    static constexpr int SLOTS = B == 32 ? 3 : 1;  // steps in shared memory
-    // Whether registers suffice to load rows of Z a step before they are needed.
-    static constexpr bool AHEAD = B * M < 128;
+#if __CUDA_ARCH__ >= 900
+constexpr int SET = 3;  // groups, and warps for the same columns of Z
+#else
+constexpr int SET = 2;  // of which less fits in shared memory
+#endif
+constexpr int COLUMNS = 16;         // of a warp
+constexpr int SLOTS = 2 * SET;      // steps in shared memory
+constexpr int BOX = B * COLUMNS;    // numbers that a warp passes on
+constexpr int BOXES = 2 * SET - 1;  // of each `COLUMNS` columns
 
-    double z[2][N][M][2], x[N][M][2];  // the halves of a step's rows; V'Z
-    double next[N][M][2];              // the rows after them
-    const double* packed;
-    double* at;  // the lane's first entry of row 0
-    i64 ldz;
-    int n, columns, total, lane;
+struct Back {
+    using Place = TilePlace;
+    static constexpr int N = Place::N;
+    // B rows of the columns: a pair of rows in each lane, for each eighth row and column.
+    using Rows = double2[N][2];
+
+    const double* const packed;
+    double* const at;  // the lane's first entry of row 0
+    const i64 ldz;
+    const int n, columns;  // from the lane's first one on
+    Rows z[2], x;          // the halves of a step's rows; V'Z
+
+    static __device__ __forceinline__ int lane() { return threadIdx.x & 31; }
+    static __device__ __forceinline__ int first_column() {
+        return (blockIdx.x * (blockDim.x / 32 / SET) + threadIdx.x / 32 / SET) * COLUMNS;
+    }
+
+    __device__ __forceinline__ Back(int order, int nz, const double* steps, double* to, i64 ld)
+        : packed(steps),
+          at(to + 2 * (lane() & 3) + (first_column() + (lane() >> 2)) * ld),
+          ldz(ld),
+          n(order),
+          columns(nz - first_column() - (lane() >> 2)) {}
 
     static __device__ __forceinline__ double* slot(int step) {
         return shared_memory<double>() + step % SLOTS * Place::SIZE;
     }
+    // Rows on their way from group j of the set to the next one, at a turn. To the first group they
+    // come from global memory.
+    static __device__ __forceinline__ double2* box(int j, int turn) {
+        const int boxes = threadIdx.x / 32 / SET * BOXES + (j < 0 ? 0 : 1 + 2 * j + (turn & 1));
+        return (double2*)(slot(0) + SLOTS * Place::SIZE + boxes * BOX) + lane();
+    }
 
-    // Rows r0 to r0 + B - 1, from or to a half.
-    template <bool STORE>
-    __device__ __forceinline__ void move(double (&half)[N][M][2], int r0) {
-        const int left = n - r0 - 2 * (lane & 3);
+    // Whether Z has the lane's entry e of row 8j and column 8i of those from r0 on.
+    __device__ __forceinline__ bool has(int r0, int j, int i, int e) const {
+        return r0 + 8 * j + e + 2 * (lane() & 3) < n && 8 * i < columns;
+    }
+    __device__ __forceinline__ double* entry(int r0, int j, int i) const {
+        return at + r0 + 8 * j + 8 * i * ldz;
+    }
+
+    __device__ __forceinline__ void load(Rows& rows, int r0) const {
 #pragma unroll
-        for (int i = 0; i < M; ++i) {
-            double* from = at + r0 + 8 * i * ldz;
+        for (int i = 0; i < 2; ++i)
+#pragma unroll
+            for (int j = 0; j < N; ++j) {
+                const double* from = entry(r0, j, i);
+                rows[j][i].x = has(r0, j, i, 0) ? from[0] : 0.0;
+                rows[j][i].y = has(r0, j, i, 1) ? from[1] : 0.0;
+            }
+    }
+    __device__ __forceinline__ void store(const Rows& rows, int r0) const {
+#pragma unroll
+        for (int i = 0; i < 2; ++i)
+#pragma unroll
+            for (int j = 0; j < N; ++j) {
+                double* to = entry(r0, j, i);
+                if (has(r0, j, i, 0)) to[0] = rows[j][i].x;
+                if (has(r0, j, i, 1)) to[1] = rows[j][i].y;
+            }
+    }
+    // Starts the copy of rows to the first group's box.
+    __device__ __forceinline__ void fetch(int r0) const {
+        const unsigned to = tile::shared_address(box(-1, 0));
+#pragma unroll
+        for (int i = 0; i < 2; ++i)
 #pragma unroll
             for (int j = 0; j < N; ++j)
 #pragma unroll
                 for (int e = 0; e < 2; ++e) {
-                    const bool there = 8 * j + e < left && 8 * i < columns;
-                    if (STORE) {
-                        if (there) from[8 * j + e] = half[j][i][e];
-                    } else {
-                        half[j][i][e] = there ? from[8 * j + e] : 0.0;
-                    }
+                    const bool there = has(r0, j, i, e);
+                    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(
+                                     to + 512 * (2 * j + i) + 8 * e),
+                                 "l"(there ? entry(r0, j, i) + e : packed), "r"(there ? 8 : 0)
+                                 : "memory");
                 }
-        }
+        tile::copies_commit();
+    }
+    static __device__ __forceinline__ void put(const Rows& rows, double2* to) {
+#pragma unroll
+        for (int j = 0; j < N; ++j)
+#pragma unroll
+            for (int i = 0; i < 2; ++i) to[32 * (2 * j + i)] = rows[j][i];
+    }
+    static __device__ __forceinline__ void take(Rows& rows, const double2* from, bool there) {
+#pragma unroll
+        for (int j = 0; j < N; ++j)
+#pragma unroll
+            for (int i = 0; i < 2; ++i)
+                rows[j][i] = there ? from[32 * (2 * j + i)] : make_double2(0.0, 0.0);
     }
 
-    // Starts the copy of V or V T of a step to its slot.
-    template <bool PRODUCT>
-    __device__ __forceinline__ void stage(int step) {
-        constexpr int FROM = PRODUCT ? Place::V : 0, TO = PRODUCT ? Place::SIZE : Place::V;
-        if (step < total) {
-            const double* from = packed + (i64)step * Place::SIZE;
-            const unsigned to = tile::shared_address(slot(step));
+    // Starts the copies of the packed steps from `staged` to `end`.
+    __device__ __forceinline__ void stage(int& staged, int end) const {
+        for (; staged < end; ++staged) {
+            const double* from = packed + (i64)staged * Place::SIZE;
+            const unsigned to = tile::shared_address(slot(staged));
 #pragma unroll 4
-            for (int e = FROM + 2 * threadIdx.x; e < TO; e += 2 * blockDim.x)
+            for (int e = 2 * threadIdx.x; e < Place::SIZE; e += 2 * blockDim.x)
                 asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to + 8 * e),
                              "l"(from + e)
                              : "memory");
@@ -119,97 +178,75 @@ struct BackTiles {
         tile::copies_commit();
     }
 
-    // Waits for the oldest copy. The slot of the one before is free for all warps then.
-    __device__ __forceinline__ void arrive() {
-        tile::copies_wait<2 * SLOTS - 2>();
-        __syncthreads();
-    }
-
-    template <int HALF>
-    __device__ __forceinline__ void project(const double2* tiles) {
+    // The products for one step. Those that follow one another change different tiles.
+    __device__ __forceinline__ void project(const double2* v) {
 #pragma unroll
-        for (int j = 0; j < N; ++j)
+        for (int c = 0; c < N; ++c) x[c][0] = x[c][1] = make_double2(0.0, 0.0);
 #pragma unroll
-            for (int c = HALF ? j : 0; c < (HALF ? N : j + 1); ++c)
-                multiply<M>(x[c], z[HALF][j], tiles[32 * Place::v_tile(HALF, j, c)]);
+        for (int r = 0; r <= N; ++r)
+#pragma unroll
+            for (int c = 0; c < N; ++c) {
+                const int half = (c + r) / N, j = (c + r) % N;
+                multiply(x[c], z[half][j], v[32 * Place::v_tile(half, j, c)]);
+            }
     }
-
-    template <int HALF>
-    __device__ __forceinline__ void subtract(const double2* tiles) {
+    __device__ __forceinline__ void subtract(const double2* vt) {
 #pragma unroll
         for (int c = 0; c < N; ++c)
 #pragma unroll
-            for (int j = 0; j < (HALF ? c + 1 : N); ++j)
-                multiply<M>(z[HALF][j], x[c], tiles[32 * Place::vt_tile(HALF, j, c)]);
+            for (int i = 0; i <= N + c; ++i)
+                multiply(z[i / N][i % N], x[c], vt[32 * Place::vt_tile(i / N, i % N, c)]);
     }
 
-    static __device__ __forceinline__ void copy(double (&to)[N][M][2],
-                                                const double (&from)[N][M][2]) {
-#pragma unroll
-        for (int j = 0; j < N; ++j)
-#pragma unroll
-            for (int i = 0; i < M; ++i)
-#pragma unroll
-                for (int e = 0; e < 2; ++e) to[j][i][e] = from[j][i][e];
-    }
-
-    // Rows of Z are r0 to r0 + 2B - 1; the first half of them is in z[0], the other in `next` if
-    // AHEAD.
-    __device__ __forceinline__ void apply(int step, int r0) {
-        const double2* v = reinterpret_cast<const double2*>(slot(step)) + lane;
-        if (AHEAD) copy(z[1], next);
-        move<false>(AHEAD ? next : z[1], r0 + (AHEAD ? 2 * B : B));
-#pragma unroll
-        for (int c = 0; c < N; ++c)
-#pragma unroll
-            for (int i = 0; i < M; ++i) x[c][i][0] = x[c][i][1] = 0.0;
-        arrive();
-        stage<true>(step + SLOTS - 1);
-        project<0>(v);
-        project<1>(v);
-        arrive();
-        stage<false>(step + SLOTS);
-        subtract<0>(v + Place::V / 2);
-        move<true>(z[0], r0);
-        subtract<1>(v + Place::V / 2);
-        copy(z[0], z[1]);
-    }
-
-    // A lane has the same entries in all groups, so it reads what it has written itself.
-    __device__ __forceinline__ void run(Groups<B> groups, int count, int nz, const double* steps,
-                                        double* zs, i64 ld) {
-        const int c = (blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5)) * 8 * M;
-        lane = threadIdx.x & 31;
-        packed = steps, n = groups.n, ldz = ld, total = groups.before(count);
-        columns = nz - c - (lane >> 2);
-        at = zs + 2 * (lane & 3) + (c + (lane >> 2)) * ld;
-        stage<false>(0);
-#pragma unroll
-        for (int s = 1; s < SLOTS; ++s) stage<true>(s - 1), stage<false>(s);
-        int step = 0;
+    __device__ __forceinline__ void run(Groups<SET> groups) {
+        const int j = threadIdx.x / 32 % SET, total = groups.before(groups.count);
+        int done = 0, staged = 0, lacks = groups.lacks();
+        stage(staged, min(SLOTS, total));
 #pragma unroll 1
-        for (int g = 0; g < count; ++g) {
-            int r0 = groups.row(g);
-            move<false>(z[0], r0);
-            if (AHEAD) move<false>(next, r0 + B);
+        for (int begin = -lacks; begin < groups.count; begin += SET, lacks = 0) {
+            const int fewest = groups.steps(begin), turns = fewest + 2 * (SET - 1);
+            const bool first = j == lacks, last = j == SET - 1;
+            int r0 = groups.row(begin + j);
+            // The last group of the set before has stored its rows.
+            __syncthreads();
+            if (j >= lacks) load(z[0], r0);
+            if (first) fetch(r0 + B);
 #pragma unroll 1
-            for (int k = groups.steps(g); k > 0; --k, ++step, r0 += B) apply(step, r0);
+            for (int turn = 0; turn < turns; ++turn) {
+                const int k = turn - j;
+                tile::copies_wait<0>();
+                __syncthreads();
+                // All warps have left the slots of steps before `done`.
+                stage(staged, min(done + SLOTS, total));
+                // The groups of the set from `from` on have a step at this turn.
+                const int from = max(lacks, turn < fewest ? 0 : (turn - fewest) / 2 + 1);
+                if (j >= lacks && k >= 0 && k < fewest + j) {
+                    const double2* v = (const double2*)slot(done + j - from) + lane();
+                    // The group before has no rows for the last step, nor has Z.
+                    take(z[1], first ? box(-1, 0) : box(j - 1, turn - 1),
+                         first || k < fewest + j - 1);
+                    project(v);
+                    // After the products with what was in the box.
+                    if (first) fetch(r0 + 2 * B);
+                    subtract(v + Place::V / 2);
+                    if (last) store(z[0], r0);
+                    else put(z[0], box(j, turn));
+#pragma unroll
+                    for (int i = 0; i < N; ++i) z[0][i][0] = z[1][i][0], z[0][i][1] = z[1][i][1];
+                    r0 += B;
+                }
+                done += max(0, min(turn, SET - 1) - from + 1);
+            }
         }
     }
 };
 
 }  // namespace
 
-#define APPLYING(B, M, NAME)                                                                    \
-    extern "C" __global__ void __launch_bounds__(256, 1) chase_apply_##NAME##B##_f64(           \
-        int n, int nz, int first, int count, const double* packed, double* z, i64 ldz) {        \
-        BackTiles<B, M> back;                                                                   \
-        back.run(Groups<B>{n, first}, count, nz, packed, z, ldz);                               \
-    }
+PACKING(TilePlace, double, SET, f64)
 
-PACKING(TilePlace, double, 32, f64)
-PACKING(TilePlace, double, 64, f64)
-APPLYING(32, 1, eight)
-APPLYING(64, 1, eight)
-APPLYING(32, 2, sixteen)
-APPLYING(64, 2, sixteen)
+extern "C" __global__ void __launch_bounds__(32 * 4 * SET, 1)
+    chase_apply_tiles32_f64(int n, int nz, int first, int count, const double* packed, double* z,
+                            i64 ldz) {
+    Back(n, nz, packed, z, ldz).run(Groups<SET>{n, first, count});
+}

@@ -1,4 +1,4 @@
-// What a block of chase_sweeps.cu keeps in shared memory, and the warps that load and store it.
+// What a block of chase.cu keeps in shared memory, and the warps that load and store it.
 //
 // Sweep g of a block has four warps: two for the reflectors and the blocks R below the diagonal,
 // two for the blocks D on it. Two more warps take turns to load what the first sweep needs, and two
@@ -153,7 +153,7 @@ struct Ring {
         const int g = active() - 1, s = s0() + g, count = steps(s);
         const Steps& last = m.counts.steps[g];
         const auto flag = [&] { return progress + STORERS * group() + other() - LOADERS; };
-        if (count < STORERS && other() - LOADERS >= count && lane == 0)
+        if (other() - LOADERS >= count && lane == 0)
             tile::store_release(flag(), FINISHED);
         for (int k = other() - LOADERS; k < count; k += STORERS) {
             const int r0 = s + 1 + k * B, start = (k * B + g) % width;

@@ -184,6 +184,15 @@ __device__ __forceinline__ void copy_listed(const i64* list, const T* from, T* t
         y[r] = x[r];
 }
 
+// 1 / x to a few units of rounding, for a normal x whose inverse is normal.
+__device__ __forceinline__ double near_reciprocal(double x) {
+    double y;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+    const double error = fma(-x, y, 1.0);
+    return fma(y, fma(error, error, error), y);
+}
+__device__ __forceinline__ float near_reciprocal(float x) { return 1.0f / x; }
+
 // The number of eigenvalues below x, by the signs of the pivots of T - x I. A pivot that vanishes
 // counts as negative. squares[i] is the square of the off-diagonal entry before row i.
 template <typename T>
@@ -192,7 +201,7 @@ __device__ __forceinline__ int count_below(int n, const T* d, const T* squares, 
     T pivot = T(1);
 #pragma unroll 4
     for (int i = 0; i < n; ++i) {
-        pivot = d[i] - x - squares[i] / pivot;
+        pivot = d[i] - x - squares[i] * near_reciprocal(pivot);
         if (magnitude(pivot) < tiny) pivot = -tiny;
         count += pivot < T(0);
     }

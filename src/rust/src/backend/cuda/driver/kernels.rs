@@ -58,7 +58,6 @@ families! {
     QrBatch => "qr_batch",
     Pivot => "pivot",
     Chase => "chase",
-    ChaseSweeps => "chase_sweeps",
     ChaseBack => "chase_back",
     ChaseBackTiles => "chase_back_tiles",
     OneStage => "one_stage",

@@ -20,6 +20,9 @@ const TURN: Kernel = Kernel::new(Family::Columns, "columns_turn_plain");
 /// Columns of a launch.
 const TOGETHER: usize = 8;
 
+/// Entries of a thread for each round of its loop: as in the kernel.
+const ENTRIES: usize = 4;
+
 /// Rows below which another slice of a column is not worth it, and the most slices. They depend on
 /// the rows alone, so that a sum does not depend on other columns.
 const DEEP: usize = 2048;
@@ -62,12 +65,14 @@ fn scale_views<T: Scalar>(
     how: Scaling,
     y: View<T>,
 ) -> Result<()> {
+    // To start more blocks than are resident takes longer than their work.
+    let blocks = blocks_for(x.rows.div_ceil(ENTRIES)).min(8 * ctx.properties.multiprocessors);
     for first in (0..x.cols).step_by(TOGETHER) {
         let count = TOGETHER.min(x.cols - first);
         let f = |c: usize| by.get(first + c).copied().unwrap_or(0.0);
         ctx.launch::<T>(
             SCALE,
-            blocks_for(x.rows),
+            blocks,
             count,
             256,
             &args![

@@ -32,7 +32,7 @@ pub(super) struct Machine {
     /// Operations per second of one multiprocessor, at most, in the product's precision.
     pub rate: f64,
     /// Blocks of each shape that one multiprocessor holds at once; 0: the shape cannot be used.
-    pub resident: [usize; 7],
+    pub resident: [usize; 8],
     /// Whether blocks may share tiles: there is memory for their sums.
     pub shares: bool,
 }

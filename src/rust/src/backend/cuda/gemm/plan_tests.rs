@@ -6,7 +6,7 @@ use crate::backend::cuda::gemm::plan::*;
 const H200: Machine = Machine {
     multiprocessors: 132,
     rate: 256.0 * 1.98e9,
-    resident: [1, 3, 4, 3, 3, 2, 6],
+    resident: [1, 3, 4, 3, 3, 2, 6, 2],
     shares: true,
 };
 fn work(m: usize, n: usize, k: usize, triangle: bool) -> ProductSize {
@@ -40,6 +40,10 @@ fn chooses_what_was_measured_to_be_fastest() {
         chosen(work(2048, 32, 2048, false), &TileShape::SQUARE),
         (TileShape::Tiny, true)
     );
+    for n in [8192, 16384] {
+        let slim = chosen(work(n, 32, n, false), &TileShape::WITH_SLIM);
+        assert_eq!(slim, (TileShape::Slim, true), "{n}");
+    }
     assert_eq!(
         chosen(work(8192, 8192, 64, false), &TileShape::SQUARE).0,
         TileShape::Small
@@ -62,11 +66,11 @@ fn chooses_what_was_measured_to_be_fastest() {
 #[test]
 fn shapes_that_do_not_fit_are_not_chosen() {
     let small = Machine {
-        resident: [0, 1, 0, 1, 1, 0, 1],
+        resident: [0, 1, 0, 1, 1, 0, 1, 0],
         ..H200
     };
     let none = Machine {
-        resident: [0; 7],
+        resident: [0; 8],
         ..H200
     };
     let w = work(4096, 4096, 4096, false);

@@ -13,9 +13,10 @@ pub(crate) enum TileShape {
     Small,
     Tiny,
     Tall,
-    F64Copy,
+    Wide,
     LargeSingle,
     SmallSingle,
+    Slim,
 }
 
 /// A kernel: how it is started, and its measured speed.
@@ -40,14 +41,15 @@ pub(crate) struct Traits {
 }
 
 impl TileShape {
-    pub(crate) const ALL: [TileShape; 7] = [
+    pub(crate) const ALL: [TileShape; 8] = [
         TileShape::Large,
         TileShape::Small,
         TileShape::Tiny,
         TileShape::Tall,
-        TileShape::F64Copy,
+        TileShape::Wide,
         TileShape::LargeSingle,
         TileShape::SmallSingle,
+        TileShape::Slim,
     ];
 
     /// Those that can make any product in double precision, and in single precision.
@@ -56,6 +58,15 @@ impl TileShape {
 
     /// The lines of the shorter side of a thin tile.
     pub(super) const THIN: usize = 16;
+    /// The columns of a slim tile, which needs A by rows and B by columns. It reads A once, and B
+    /// less often than tiny tiles do.
+    pub(super) const SLIM: usize = 32;
+    pub(super) const WITH_SLIM: [TileShape; 4] = [
+        TileShape::Large,
+        TileShape::Small,
+        TileShape::Tiny,
+        TileShape::Slim,
+    ];
 
     pub(crate) fn traits(self) -> Traits {
         let thin = Traits {
@@ -100,7 +111,15 @@ impl TileShape {
                 ..thin
             },
             TileShape::Tall => thin,
-            TileShape::F64Copy => Traits {
+            TileShape::Slim => Traits {
+                cols: TileShape::SLIM,
+                resident: 2,
+                efficiency: 0.75,
+                latency: 0.42e-6,
+                share: 0.5e-6,
+                ..thin
+            },
+            TileShape::Wide => Traits {
                 rows: thin.cols,
                 cols: thin.rows,
                 ..thin
@@ -206,8 +225,11 @@ pub(crate) fn kernel(shape: TileShape, a: OperandLayout, b: OperandLayout) -> Op
         (TileShape::Tall, OperandLayout::Lines, OperandLayout::Lines) => {
             of_thin("tiles_multiply_tall_nt")
         }
-        (TileShape::F64Copy, OperandLayout::Lines, OperandLayout::Depth) => {
+        (TileShape::Wide, OperandLayout::Lines, OperandLayout::Depth) => {
             of_thin("tiles_multiply_wide_nn")
+        }
+        (TileShape::Slim, OperandLayout::Lines, OperandLayout::Depth) => {
+            of_thin("tiles_multiply_slim_nn")
         }
         (TileShape::LargeSingle, OperandLayout::Lines, OperandLayout::Depth) => {
             of_single("tiles_multiply_large_nn")

@@ -195,10 +195,16 @@ impl<T: Scalar> TiledProduct<T> {
             && m.min(n) <= TileShape::THIN
             && cut.way.is_none()
             && !is_single::<T>();
+        let slim = region == Region::Full
+            && n <= TileShape::SLIM
+            && (a.layout, b.layout) == (OperandLayout::Lines, OperandLayout::Depth)
+            && self.ctx.has(Family::ProductThin)
+            && !is_single::<T>();
         let shapes: &[TileShape] = match (thin, cut.way) {
             (false, Some((shape, _))) => &[shape],
             (true, _) if n <= TileShape::THIN => &[TileShape::Tall],
-            (true, _) => &[TileShape::F64Copy],
+            (true, _) => &[TileShape::Wide],
+            _ if slim => &TileShape::WITH_SLIM,
             _ => square_shapes::<T>(),
         };
         // All shapes offered have kernels for the same layouts, and the transpose has one where
@@ -261,7 +267,7 @@ impl<T: Scalar> TiledProduct<T> {
     }
 
     fn machine(&self, shapes: &[TileShape], a: OperandLayout, b: OperandLayout) -> Result<Machine> {
-        let mut resident = [0; 7];
+        let mut resident = [0; 8];
         for shape in shapes {
             let shared = shape.shared();
             let Some(kernel) = kernel(*shape, a, b) else {

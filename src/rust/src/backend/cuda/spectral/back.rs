@@ -10,7 +10,10 @@ use crate::backend::cuda::matrix::views::View;
 use crate::base::error::Result;
 use crate::base::scalar::Scalar;
 
-/// Bytes of packed steps, unless one group needs more.
+/// The width of the band.
+pub(super) const BAND: usize = 32;
+
+/// Bytes of packed steps, unless the groups of one set need more.
 const PACKED: usize = 64 << 20;
 
 /// The reflectors of Q2 as `chase` leaves them.
@@ -20,71 +23,74 @@ pub(super) struct Reflectors {
     pub taus: u64,
 }
 
-/// The kernels for a bandwidth.
+/// The kernels for a GPU. A team of warps takes some columns of Z through all steps: one warp for
+/// each group of a set, and a set's groups are applied together.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Back {
-    band: usize,
     pack: Kernel,
     apply: Kernel,
-    /// Columns of a warp.
+    set: usize,
+    /// Columns of a team.
     columns: usize,
-    /// The most warps of a block.
-    warps: usize,
+    /// The fewest and the most teams of a block.
+    teams: [usize; 2],
     /// Numbers of a packed step: `SIZE` in the kernels.
     step: usize,
-    /// Numbers in shared memory of a block, and of each of its warps.
-    shared: (usize, usize),
+    /// Numbers in shared memory of a block, and of each of its teams.
+    shared: [usize; 2],
 }
 
 impl Back {
-    /// Without tensor cores: `PlainPlace` and `Back` in the kernels.
-    pub(super) const fn plain(band: usize, pack: &'static str, apply: &'static str) -> Back {
-        Back {
-            band,
-            pack: Kernel::new(Family::ChaseBack, pack),
-            apply: Kernel::new(Family::ChaseBack, apply),
-            columns: 0,
-            warps: 4,
-            step: 4 * band * band,
-            shared: (2 * band * band, 3 * band),
+    /// The kernels for a GPU, in a precision: with tensor cores, if it has them and enough shared
+    /// memory.
+    pub(super) fn of<T: Scalar>(ctx: &'static Context) -> Back {
+        let double = size_of::<T>() == size_of::<f64>();
+        let tiles = Back::tiles(ctx.properties.capability);
+        let fits = tiles.shared::<T>() <= ctx.properties.shared;
+        match double && ctx.has(Family::ChaseBackTiles) && fits {
+            true => tiles,
+            false => Back::plain::<T>(),
         }
     }
 
-    /// Double precision on tensor cores: `TilePlace` and `BackTiles` in the kernels.
-    pub(super) const fn tiles(
-        band: usize,
-        columns: usize,
-        pack: &'static str,
-        apply: &'static str,
-    ) -> Back {
-        let n = band / 8;
-        let step = (3 * n * (n + 1) / 2 + n * n) * 64;
+    /// Without tensor cores: `PlainPlace` and `Back` in the kernels. Two warps at least share
+    /// copies of V and V T.
+    pub(super) const fn plain<T>() -> Back {
+        let columns = 64 / size_of::<T>();
         Back {
-            band,
-            pack: Kernel::new(Family::ChaseBackTiles, pack),
-            apply: Kernel::new(Family::ChaseBackTiles, apply),
+            pack: Kernel::new(Family::ChaseBack, "chase_pack_steps32"),
+            apply: Kernel::new(Family::ChaseBack, "chase_apply_group32"),
+            set: 1,
             columns,
-            warps: 8,
-            step,
-            shared: (if band == 32 { 3 * step } else { step }, 0),
+            teams: [2, 4],
+            step: 4 * BAND * BAND,
+            shared: [2 * BAND * BAND, 3 * BAND * (columns + 16 / size_of::<T>())],
         }
     }
 
-    fn columns<T>(&self) -> usize {
-        match self.columns {
-            0 => 64 / size_of::<T>(),
-            columns => columns,
+    /// Double precision on tensor cores: `TilePlace` and `Back` in the kernels.
+    const fn tiles(capability: (i32, i32)) -> Back {
+        const N: usize = BAND / 8;
+        let set = if capability.0 >= 9 { 3 } else { 2 };
+        let (step, columns) = ((3 * N * (N + 1) / 2 + N * N) * 64, 16);
+        Back {
+            pack: Kernel::new(Family::ChaseBackTiles, "chase_pack_steps32"),
+            apply: Kernel::new(Family::ChaseBackTiles, "chase_apply_tiles32"),
+            set,
+            columns,
+            teams: [1, 4],
+            step,
+            shared: [2 * set * step, (2 * set - 1) * BAND * columns],
         }
     }
 
     /// Bytes of shared memory: `PackingMemory` in the kernels.
-    fn packing<T>(&self) -> usize {
-        self.band * (3 * self.band + 3) * size_of::<T>()
+    const fn packing<T>(&self) -> usize {
+        BAND * (3 * BAND + 3) * size_of::<T>()
     }
 
-    fn applying<T>(&self, warps: usize) -> usize {
-        let line = self.columns::<T>() * size_of::<T>() + 16;
-        self.shared.0 * size_of::<T>() + warps * self.shared.1 * line
+    const fn applying<T>(&self, teams: usize) -> usize {
+        (self.shared[0] + teams * self.shared[1]) * size_of::<T>()
     }
 
     /// What it needs at least.
@@ -92,15 +98,15 @@ impl Back {
         self.packing::<T>().max(self.applying::<T>(1))
     }
 
-    /// Warps of a block for so many columns: few, so that all multiprocessors have as much to do,
-    /// but two, since they share the copies of V and V T.
-    fn warps<T>(&self, ctx: &'static Context, columns: usize) -> usize {
-        let fits = |warps: &usize| self.applying::<T>(*warps) <= ctx.properties.shared;
-        let most = (1..=self.warps).rev().find(fits).unwrap_or(1);
-        let all = columns.div_ceil(self.columns::<T>());
+    /// Teams of a block for so many columns: few, so that all multiprocessors have as much to do.
+    fn teams<T>(&self, ctx: &'static Context, columns: usize) -> usize {
+        let fits = |teams: &usize| self.applying::<T>(*teams) <= ctx.properties.shared;
+        let [least, most] = self.teams;
+        let most = (1..=most).rev().find(fits).unwrap_or(1);
+        let all = columns.div_ceil(self.columns);
         let blocks = ctx.properties.multiprocessors.max(1);
         let even = all.div_ceil(blocks * all.div_ceil(blocks * most));
-        even.max(2).min(most)
+        even.max(least).min(most)
     }
 
     /// `Z <- Q2 Z`. `q` has at least three rows.
@@ -110,13 +116,14 @@ impl Back {
         q: &Reflectors,
         z: View<T>,
     ) -> Result<()> {
-        let (n, b) = (q.order, self.band);
+        let (n, b) = (q.order, BAND);
         let steps = |first: usize| (n - 1 - first).div_ceil(b);
         let last = (n - 3) / b;
         let all: usize = (0..=last).map(|group| steps(group * b)).sum();
-        let room = (PACKED / size_of::<T>() / self.step).max(steps(0)).min(all);
+        let room = PACKED / size_of::<T>() / self.step;
+        let room = room.max(self.set * steps(0)).min(all);
         let packed = Buffer::of::<T>(ctx, room.saturating_mul(self.step))?;
-        let warps = self.warps::<T>(ctx, z.cols);
+        let teams = self.teams::<T>(ctx, z.cols);
         let mut left = last + 1;
         while left > 0 {
             let first = (left - 1) * b;
@@ -124,6 +131,10 @@ impl Back {
             while groups < left && filled + steps(first - groups * b) <= room {
                 filled += steps(first - groups * b);
                 groups += 1;
+            }
+            // Whole sets, but for the last launch.
+            if groups < left {
+                groups -= groups % self.set;
             }
             left -= groups;
             ctx.launch_shared::<T>(
@@ -142,9 +153,9 @@ impl Back {
             )?;
             ctx.launch_shared::<T>(
                 self.apply,
-                (z.cols.div_ceil(warps * self.columns::<T>()), 1),
-                (32 * warps) as u32,
-                self.applying::<T>(warps),
+                (z.cols.div_ceil(teams * self.columns), 1),
+                (32 * teams * self.set) as u32,
+                self.applying::<T>(teams),
                 &args![
                     n as i32,
                     z.cols as i32,

@@ -5,7 +5,7 @@
 //! slow, so changes of the rest wait until they have [`DETACHED`] columns. Until then the next
 //! panel alone gets them, and `A V` is corrected by the changes that wait.
 //!
-//! Narrow panels in double precision are two launches besides these products: see
+//! Panels in double precision are two launches besides these products: see
 //! [`band_panel`](super::band_panel). Others are some twenty.
 
 use std::mem::size_of;

@@ -3,10 +3,9 @@
 //! Device memory for order n: the matrix's copy, the reflectors of the second stage, and for
 //! vectors the workspace of divide and conquer; each has `n n` numbers.
 
-use std::mem::size_of;
-
+use super::back::BAND;
 use super::band;
-use super::chase::{chase, Bandwidth, NARROW, WIDE};
+use super::chase;
 use super::one_stage::OneStage;
 use super::probe::Probe;
 use super::tridiagonal;
@@ -17,30 +16,16 @@ use crate::backend::cuda::matrix::views::{copy, Matrix, View};
 use crate::base::error::{Error, Result};
 use crate::base::scalar::Scalar;
 
-/// From these orders on a wide band is faster, for values alone and with vectors: products with its
-/// columns have a higher rate, and the chase takes longer.
-const WIDE_FROM: [usize; 2] = [24576, 12288];
-
-/// The band that suits the order and the GPU: in single precision there is the narrow one alone.
-///
-/// # Errors
-/// [`Error::DeviceUnavailable`] if the GPU has no kernels for the second stage.
-fn bandwidth<T: Scalar>(ctx: &'static Context, n: usize, vectors: bool) -> Result<Bandwidth> {
-    let fits = |by: &Bandwidth| by.shared::<T>() <= ctx.properties.shared;
-    let has = ctx.has(Family::Chase) && ctx.has(Family::ChaseSweeps);
-    if !ctx.properties.cooperative || !has || !fits(&NARROW) {
-        return Err(Error::DeviceUnavailable {
-            reason: "eigenvalues need a GPU of compute capability 7.0 or newer".to_string(),
-        });
+/// An error if the GPU has no kernels for the second stage.
+fn check<T: Scalar>(ctx: &'static Context) -> Result<()> {
+    let properties = &ctx.properties;
+    let fits = chase::shared::<T>() <= properties.shared;
+    if properties.cooperative && ctx.has(Family::Chase) && fits {
+        return Ok(());
     }
-    let double = size_of::<T>() == size_of::<f64>();
-    Ok(
-        if double && n >= WIDE_FROM[usize::from(vectors)] && fits(&WIDE) {
-            WIDE
-        } else {
-            NARROW
-        },
-    )
+    Err(Error::DeviceUnavailable {
+        reason: "eigenvalues need a GPU of compute capability 7.0 or newer".to_string(),
+    })
 }
 
 /// Eigenvalues of the symmetric `a` in ascending order in `w`, and eigenvectors in the columns of
@@ -57,8 +42,7 @@ pub(crate) fn decompose<T: Scalar>(
     mut ended: impl FnMut(&'static str) -> Result<()>,
 ) -> Result<()> {
     let n = w.len();
-    // For the error of a GPU that can do neither.
-    bandwidth::<T>(ctx, n, z.is_some())?;
+    check::<T>(ctx)?;
     let whole = Matrix::new(ctx, n, n)?;
     copy(ctx, a, whole.view())?;
     mirror(ctx, whole.view())?;
@@ -93,10 +77,9 @@ fn in_two_stages<T: Scalar>(
     z: Option<View<T>>,
     ended: &mut impl FnMut(&'static str) -> Result<()>,
 ) -> Result<Vec<T>> {
-    let by = bandwidth::<T>(ctx, a.rows, z.is_some())?;
-    let taus = band::reduce(ctx, a, by.columns)?;
+    let taus = band::reduce(ctx, a, BAND)?;
     ended("dense to band")?;
-    let chased = chase(ctx, a, by)?;
+    let chased = chase::chase(ctx, a)?;
     ended("band to tridiagonal")?;
     let below = &chased.below[..a.rows - 1];
     let Some(z) = z else {
@@ -106,6 +89,6 @@ fn in_two_stages<T: Scalar>(
     ended("tridiagonal")?;
     chased.back(ctx, z)?;
     ended("back to the band")?;
-    band::back(ctx, a, by.columns, &taus, z)?;
+    band::back(ctx, a, BAND, &taus, z)?;
     Ok(values)
 }

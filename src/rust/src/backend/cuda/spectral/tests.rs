@@ -3,8 +3,9 @@
 
 use faer::Mat;
 
+use super::back::BAND;
 use super::band;
-use super::chase::{chase, Bandwidth, NARROW, WIDE};
+use super::chase::chase;
 use super::one_stage::OneStage;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::matrix::views::{Matrix, View};
@@ -39,7 +40,7 @@ pub(super) fn symmetric(n: usize, kind: &str) -> Mat<f64> {
 #[derive(Debug, Clone, Copy)]
 enum Way {
     One(OneStage),
-    Two(&'static Bandwidth),
+    Two,
 }
 
 /// Diagonal of T, what is below it, and Q in `z`.
@@ -50,11 +51,11 @@ fn reduced<T: Scalar>(ctx: &'static Context, a: View<T>, way: Way, z: View<T>) -
             reduced.back(ctx, a, z).unwrap();
             (reduced.diagonal, reduced.below)
         }
-        Way::Two(by) => {
-            let taus = band::reduce(ctx, a, by.columns).unwrap();
-            let chased = chase(ctx, a, *by).unwrap();
+        Way::Two => {
+            let taus = band::reduce(ctx, a, BAND).unwrap();
+            let chased = chase(ctx, a).unwrap();
             chased.back(ctx, z).unwrap();
-            band::back(ctx, a, by.columns, &taus, z).unwrap();
+            band::back(ctx, a, BAND, &taus, z).unwrap();
             (chased.diagonal, chased.below)
         }
     }
@@ -101,15 +102,9 @@ fn given<T: Scalar>() {
     let sizes = [
         1, 2, 3, 31, 32, 33, 34, 63, 64, 65, 66, 67, 96, 127, 128, 129, 130, 200, 321, 700, 1100,
     ];
-    // `bandwidth` chooses the narrow band in single precision, and on a GPU with less shared
-    // memory than the wide one needs.
-    let double = T::SUFFIX == f64::SUFFIX;
-    let wide = double && WIDE.shared::<T>() <= ctx.properties.shared;
-    let bands = [Some(&NARROW), wide.then_some(&WIDE)];
     for n in sizes {
         let one = OneStage::of::<T>(ctx, n).map(Way::One);
-        let ways = bands.into_iter().flatten().map(Way::Two);
-        for way in one.into_iter().chain(ways) {
+        for way in one.into_iter().chain([Way::Two]) {
             for kind in ["random", "graded", "identity", "zero", "ones", "one row"] {
                 if n > 200 && kind != "random" {
                     continue;
@@ -172,11 +167,9 @@ fn chasing_repeats() {
     };
     let a = symmetric(500, "random");
     let there = Matrix::from_host(ctx, a.as_ref(), Part::All).unwrap();
-    for by in [NARROW, WIDE] {
-        let first = chase::<f64>(ctx, there.view(), by).unwrap();
-        for _ in 0..20 {
-            let again = chase::<f64>(ctx, there.view(), by).unwrap();
-            assert!(again.diagonal == first.diagonal && again.below == first.below);
-        }
+    let first = chase::<f64>(ctx, there.view()).unwrap();
+    for _ in 0..20 {
+        let again = chase::<f64>(ctx, there.view()).unwrap();
+        assert!(again.diagonal == first.diagonal && again.below == first.below);
     }
 }

@@ -7,8 +7,9 @@
 // one to the first, and the steps of each from 0 on.
 //
 // V and V T of all steps of some groups are packed first. A warp then takes some columns of Z
-// through all these steps. Half of a step's rows are those of the next one. Warps share what they
-// read of V and V T, and nothing of Z.
+// through these steps, or on tensor cores through those of one group of a set. Half of a step's
+// rows are those of the next one. Warps share what they read of V and V T. Those of a set pass rows
+// of Z to one another.
 //
 // V(i, c) is zero unless c <= i < c + B, and so is V T (i, c) if i >= c + B.
 #pragma once

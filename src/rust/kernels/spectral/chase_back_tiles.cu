@@ -6,10 +6,10 @@
 // written once for all of them. For the same 16 columns of Z there are as many warps: a warp
 // applies one group, and passes the B rows that it leaves behind to the next group's warp.
 //
-// A warp keeps its rows of Z and V'Z in registers, transposed: Z' <- Z' - (Z'V) (V T)'. A lane
-// holds the same entries of a result of the tensor cores as of an operand, if column k of that
-// operand stands for entry 2k of a lane's, and k + 4 for its neighbour. So products follow one
-// another without exchange between lanes.
+// A warp keeps its rows of Z and V'Z in registers, transposed: Z' <- Z' - (Z'V) (V T)'. Let column
+// k of an operand stand for entry 2k of a lane's, and k + 4 for its neighbour. A lane then holds
+// the same entries of a result of the tensor cores as of an operand. So products follow one another
+// without exchange between lanes.
 #include "chase_back.cuh"
 #include "copies.cuh"
 #include "mma_f64.cuh"
@@ -64,7 +64,7 @@ __device__ __forceinline__ void multiply(double2 (&d)[2], const double2 (&a)[2],
 #if __CUDA_ARCH__ >= 900
 constexpr int SET = 3;  // groups, and warps for the same columns of Z
 #else
-constexpr int SET = 2;  // of which less fits in shared memory
+constexpr int SET = 2;  // 8.0 has less shared memory
 #endif
 constexpr int COLUMNS = 16;         // of a warp
 constexpr int SLOTS = 2 * SET;      // steps in shared memory

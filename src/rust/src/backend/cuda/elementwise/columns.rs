@@ -65,7 +65,7 @@ fn scale_views<T: Scalar>(
     how: Scaling,
     y: View<T>,
 ) -> Result<()> {
-    // To start more blocks than are resident takes longer than their work.
+    // To start more blocks for a column takes longer than their work.
     let blocks = blocks_for(x.rows.div_ceil(ENTRIES)).min(8 * ctx.properties.multiprocessors);
     for first in (0..x.cols).step_by(TOGETHER) {
         let count = TOGETHER.min(x.cols - first);

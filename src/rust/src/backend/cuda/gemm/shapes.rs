@@ -58,8 +58,8 @@ impl TileShape {
 
     /// The lines of the shorter side of a thin tile.
     pub(super) const THIN: usize = 16;
-    /// The columns of a slim tile, which needs A by rows and B by columns. It reads A once, and B
-    /// less often than tiny tiles do.
+    /// The columns of a slim tile, for column-major A and B. Like tiny tiles it reads A once, and
+    /// B a quarter as often as they do.
     pub(super) const SLIM: usize = 32;
     pub(super) const WITH_SLIM: [TileShape; 4] = [
         TileShape::Large,

@@ -23,8 +23,8 @@ pub(super) struct Reflectors {
     pub taus: u64,
 }
 
-/// The kernels for a GPU. A team of warps takes some columns of Z through all steps: one warp for
-/// each group of a set, and a set's groups are applied together.
+/// The kernels for a GPU. A team of warps takes some columns of Z through all steps. It has a warp
+/// for each group of a set, and a set's groups are applied together.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Back {
     pack: Kernel,

@@ -4,12 +4,11 @@ use std::time::Instant;
 
 use faer::Mat;
 
+use super::super::back::BAND;
 use super::super::tests::symmetric;
 use super::*;
 use crate::backend::cuda::matrix::views::Matrix;
 use crate::base::matrix::Part;
-
-const BAND: usize = 32;
 
 /// What is left in the reduced matrix's place, the factors, the number of refused panels, and the
 /// time.

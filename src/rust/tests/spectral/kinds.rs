@@ -86,7 +86,34 @@ pub fn rectangular<T: Scalar>(m: usize, n: usize) -> Vec<(String, Host<T>)> {
         "identity".into(),
         Host::from_fn(m, n, |i, j| f64::from(i == j)),
     ));
+    if m == n {
+        all.extend(in_steps(n));
+    }
     all
+}
+
+/// Square matrices whose singular values lie in ranges far apart.
+fn in_steps<T: Scalar>(n: usize) -> Vec<(String, Host<T>)> {
+    let of = |name: &str, value: &dyn Fn(usize) -> f64| {
+        let w: Vec<f64> = (0..n).map(value).collect();
+        let a = with_values::<T>(&w);
+        // With its columns reversed the matrix is not symmetric.
+        let turned = Host::from_fn(n, n, |i, j| a.at(i, n - 1 - j));
+        (name.to_owned(), turned)
+    };
+    let at = |i: usize| i as f64 / n as f64;
+    vec![
+        of("half of the rank", &|i| f64::from(2 * i < n)),
+        of("one large value", &|i| if i == 0 { 1.0 } else { 0.01 }),
+        of("just in range", &|i| if i == 0 { 1.0 } else { 1.0 / 31.9 }),
+        of("two values", &|i| if 3 * i < 2 * n { 1.0 } else { 1e-3 }),
+        of("three values", &|i| [1.0, 1e-7, 1e-12][3 * i / n]),
+        of("to zero", &|i| 1.0 - at(i)),
+        of("slow, then geometric", &|i| match 2 * i < n {
+            true => 1.0 - at(i),
+            false => 10f64.powf(-30.0 * at(i) + 14.0),
+        }),
+    ]
 }
 
 /// The power of two that brings the largest entry to `[1, 2)`: residuals can then be formed.

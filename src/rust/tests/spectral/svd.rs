@@ -29,7 +29,7 @@ impl<D> Way<D> {
         }
     }
 
-    fn polar(device: D) -> Self {
+    fn indirect(device: D) -> Self {
         Way {
             device,
             direct: false,
@@ -86,12 +86,12 @@ macro_rules! for_each_way {
                 super::$body::<f64, _>(&Way::direct(CpuDevice::new(1)));
             }
             #[test]
-            fn cpu_polar_f64() {
-                super::$body::<f64, _>(&Way::polar(CpuDevice::new(2)));
+            fn cpu_indirect_f64() {
+                super::$body::<f64, _>(&Way::indirect(CpuDevice::new(2)));
             }
             #[test]
-            fn cpu_polar_f32() {
-                super::$body::<f32, _>(&Way::polar(CpuDevice::new(2)));
+            fn cpu_indirect_f32() {
+                super::$body::<f32, _>(&Way::indirect(CpuDevice::new(2)));
             }
             #[test]
             fn cpu_hosted_f64() {
@@ -105,7 +105,7 @@ macro_rules! for_each_way {
             #[test]
             fn cuda_f64() {
                 if let Some(gpu) = crate::common::gpu() {
-                    super::$body::<f64, _>(&Way::polar(gpu));
+                    super::$body::<f64, _>(&Way::indirect(gpu));
                 }
             }
             #[cfg(feature = "cuda")]
@@ -126,7 +126,7 @@ macro_rules! for_each_way {
             #[test]
             fn cuda_f32() {
                 if let Some(gpu) = crate::common::gpu() {
-                    super::$body::<f32, _>(&Way::polar(gpu));
+                    super::$body::<f32, _>(&Way::indirect(gpu));
                 }
             }
         }

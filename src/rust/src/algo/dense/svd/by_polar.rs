@@ -6,11 +6,12 @@
 //!
 //! Nakatsukasa & Higham, SIAM J. Sci. Comput. 35 (2013).
 
-use super::polar::{orthogonal_factor, times};
+use super::by_qr::{by_qr, descending, magnitude};
+use super::checks::{is_orthonormal, is_right, is_right_sum};
+use super::polar::orthogonal_factor;
 use super::Parts;
-use crate::base::error::{Error, Result};
+use crate::base::error::Result;
 use crate::base::matrix::Trans;
-use crate::base::probe::{distance, scaled, signs, squares};
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::device::elementwise::{Elementwise, Index, Scaling};
 use crate::device::spectral::SymmetricEigen;
@@ -68,7 +69,19 @@ pub(super) fn of_square<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>>(
     drop(polar);
     dev.scale_columns(&product, &signs, Scaling::Replace, &mut left)?;
     if !is_orthonormal(dev, &left)? {
-        (left, d) = left_by_qr(dev, square, &right, product)?;
+        // The columns of X V are orthogonal even if X is singular.
+        dev.gemm(
+            one,
+            Trans::No,
+            square,
+            Trans::No,
+            &right,
+            zero,
+            &mut product,
+        )?;
+        let columns = by_qr(dev, product, n, true)?;
+        d = descending(columns.d);
+        left = columns.left.unwrap_or(left);
     }
     is_right(dev, square, &d, &left, &right)?;
     Ok((d, Some((left, right))))
@@ -89,80 +102,4 @@ fn symmetric_factor<T: Scalar, D: Elementwise<T>>(
     dev.transpose(&h, &mut product)?;
     dev.scale_columns(&product, &vec![1.0; n], Scaling::Add, &mut h)?;
     Ok(h)
-}
-
-/// Left vectors and values of a singular matrix: `A V = Q R`, where R is diagonal to rounding
-/// because the columns of `A V` are orthogonal and their norms descend.
-fn left_by_qr<T: Scalar, D: Elementwise<T>>(
-    dev: &D,
-    a: &D::Mat<'_>,
-    right: &D::Mat<'_>,
-    mut product: D::Mat<'static>,
-) -> Result<(D::Mat<'static>, Vec<T>)> {
-    let (n, _) = dev.shape(a);
-    let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
-    dev.gemm(one, Trans::No, a, Trans::No, right, zero, &mut product)?;
-    let tau = dev.geqrf(&mut product)?;
-    let mut q = dev.blank(n, n)?;
-    dev.orgqr(&product, &tau, &mut q)?;
-    let mut diagonal = dev.diagonal(&product)?;
-    let negative = |r: &T| if *r < zero { -1.0 } else { 1.0 };
-    let signs: Vec<f64> = diagonal.iter().map(negative).collect();
-    dev.scale_columns(&q, &signs, Scaling::Replace, &mut product)?;
-    // Their order is exact but for rounding.
-    let mut least = T::from_f64(f64::INFINITY);
-    for d in &mut diagonal {
-        let size = magnitude(*d);
-        least = if size < least { size } else { least };
-        *d = least;
-    }
-    Ok((product, diagonal))
-}
-
-fn magnitude<T: Scalar>(x: T) -> T {
-    if x < T::from_f64(0.0) {
-        -x
-    } else {
-        x
-    }
-}
-
-/// What rounding may add to a product with a vector of n signs, relative to the matrix's norm.
-fn allowed<T: Scalar>(n: usize) -> f64 {
-    16.0 * (n as f64).max(8.0) * T::EPS
-}
-
-/// Whether `Q'Q x = x` for a vector of signs.
-fn is_orthonormal<T: Scalar, D: Elementwise<T>>(dev: &D, q: &D::Mat<'_>) -> Result<bool> {
-    let x = signs::<T>(dev.shape(q).1)?;
-    let there = times(dev, Trans::No, q, &x)?;
-    let back = times(dev, Trans::Yes, q, &there)?;
-    Ok(distance(&back, &x) <= allowed::<T>(x.len()))
-}
-
-/// An error unless `A (V x) = U (D x)` for a vector of signs, and U and V are orthonormal.
-fn is_right<T: Scalar, D: Elementwise<T>>(
-    dev: &D,
-    a: &D::Mat<'_>,
-    d: &[T],
-    left: &D::Mat<'_>,
-    right: &D::Mat<'_>,
-) -> Result<()> {
-    let x = signs::<T>(d.len())?;
-    let given = times(dev, Trans::No, a, &times(dev, Trans::No, right, &x)?)?;
-    let found = times(dev, Trans::No, left, &scaled(&x, d, d.len())?)?;
-    let near = distance(&given, &found) <= allowed::<T>(d.len()) * d[0].to_f64();
-    if near && is_orthonormal(dev, left)? && is_orthonormal(dev, right)? {
-        return Ok(());
-    }
-    Err(Error::NotConverged { routine: "dgesdd" })
-}
-
-/// An error unless the squares of the values have the sum of those of A's entries.
-fn is_right_sum<T: Scalar, D: Elementwise<T>>(dev: &D, a: &D::Mat<'_>, d: &[T]) -> Result<()> {
-    let norm = dev.column_norms(a)?.iter().map(|x| x * x).sum::<f64>();
-    match (norm - squares(d)).abs() <= allowed::<T>(d.len()) * norm {
-        true => Ok(()),
-        false => Err(Error::NotConverged { routine: "dgesdd" }),
-    }
 }

@@ -8,8 +8,12 @@
 //! are equal to half of the digits. The same column of U follows. Without V, the rule holds for U,
 //! and it holds for columns of either that have no singular value.
 
+mod by_gram;
 mod by_polar;
+mod by_qr;
+mod checks;
 mod polar;
+mod square;
 pub mod tall;
 
 use faer::{MatMut, MatRef};
@@ -50,7 +54,7 @@ pub fn svd<S: Scalar, T: Scalar, D: Elementwise<T> + SingularValues<T>, H: Small
     svd_by(dev, D::DIRECT, host, x, u, v)
 }
 
-/// As [`svd`], by the device's routine if `direct`, and else by polar decomposition.
+/// As [`svd`], by the device's routine if `direct`, and else by products and eigenvectors.
 pub fn svd_by<S: Scalar, T: Scalar, D: Elementwise<T> + SingularValues<T>, H: Small>(
     dev: &D,
     direct: bool,
@@ -64,7 +68,7 @@ pub fn svd_by<S: Scalar, T: Scalar, D: Elementwise<T> + SingularValues<T>, H: Sm
         return Ok(Vec::new());
     }
     let mut d = try_zeroed::<T>(size)?;
-    // Polar decomposition is for matrices with at least as many rows as columns.
+    // The other way is for matrices with at least as many rows as columns.
     let turned = !direct && x.nrows() < x.ncols();
     let exponent;
     {

@@ -1,22 +1,18 @@
 //! Singular value decomposition on devices without a routine of their own.
 //!
-//! A matrix with more rows than columns is replaced by the R of its QR factorization. The host
-//! decomposes a small R, and [`by_polar`](super::by_polar) another one.
+//! A matrix with more rows than columns is replaced by the R of its QR factorization, which
+//! [`square`](super::square) decomposes.
 
 use faer::{MatMut, MatRef};
 
-use super::by_polar::of_square;
-use super::{svd, Parts, Small};
+use super::square::{bring, decompose, read, SMALL};
+use super::Small;
+use crate::algo::dense::eigen;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::{Block, Diag, Part, Side, Trans, Uplo};
-use crate::base::scalar::{narrow, try_zeroed, widened, Scalar};
+use crate::base::scalar::{try_zeroed, Scalar};
 use crate::device::elementwise::{Elementwise, Scaling};
-use crate::device::memory::Memory;
 use crate::device::spectral::SymmetricEigen;
-
-/// Up to this order the host decomposes a triangle while a device would wait for itself: the steps
-/// of the polar decomposition are some hundred launches.
-const SMALL: usize = 128;
 
 /// Up to this condition products take the place of reflectors.
 const WELL_CONDITIONED: f64 = 64.0;
@@ -38,7 +34,7 @@ pub fn tall<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
         u => u,
     };
     let (square, reflectors) = triangle_if_tall(dev, x)?;
-    let (d, vectors) = decompose(dev, host, &square, u.is_some() || v.is_some())?;
+    let (d, vectors) = decompose(dev, host, square, u.is_some() || v.is_some())?;
     let Some((left, right)) = vectors else {
         return Ok(d);
     };
@@ -52,8 +48,9 @@ pub fn tall<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
 
 /// As [`tall`], of more rows than columns, and with as many left vectors as columns.
 ///
-/// If the condition is small, `U = X V D^-1` is one product. It loses orthogonality by the
-/// condition times rounding. An X of few columns then needs no reflectors at all.
+/// If the condition is small, `U = X V D^-1` is one product. An X of few columns then needs no
+/// reflectors at all. U loses orthogonality by the condition times rounding if V and D come from R,
+/// and by its square if they come from `X'X`.
 fn with_left<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
     dev: &D,
     host: Option<&H>,
@@ -62,10 +59,16 @@ fn with_left<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
     v: Option<&mut D::Mat<'_>>,
 ) -> Result<Vec<T>> {
     let (m, n) = dev.shape(&x);
-    if host.is_some() && n <= SMALL {
-        if let Some(r) = triangle_by_products(dev, &x, u)? {
-            let (d, vectors) = decompose(dev, host, &r, true)?;
-            if let Some((left, right)) = vectors.filter(|_| is_well_conditioned(&d)) {
+    if let Some(host) = host.filter(|_| n <= SMALL) {
+        let mut gram = dev.blank(n, n)?;
+        dev.syrk(Trans::Yes, &x, &mut gram)?;
+        if let Some((d, right)) = by_squares(dev, host, &gram)? {
+            divide(dev, &x, &d, &right, gram, u)?;
+            return bring_right(dev, &right, v).map(|()| d);
+        }
+        if let Some(r) = triangle_by_products(dev, &x, gram, u)? {
+            let (d, vectors) = decompose(dev, Some(host), r, true)?;
+            if let Some((left, right)) = vectors.filter(|_| is_at_most(WELL_CONDITIONED, &d)) {
                 divide(dev, &x, &d, &right, left, u)?;
                 return bring_right(dev, &right, v).map(|()| d);
             }
@@ -74,11 +77,11 @@ fn with_left<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
     let whole = Block::leading(m, n);
     dev.copy_block(&x, whole, u, (0, 0))?;
     let tau = dev.geqrf(u)?;
-    let (d, vectors) = decompose(dev, host, &triangle(dev, u)?, true)?;
+    let (d, vectors) = decompose(dev, host, triangle(dev, u)?, true)?;
     let Some((left, right)) = vectors else {
         return Ok(d);
     };
-    if is_well_conditioned(&d) {
+    if is_at_most(WELL_CONDITIONED, &d) {
         divide(dev, &x, &d, &right, left, u)?;
     } else {
         dev.ormqr_under(u, &tau, &left, &mut x)?;
@@ -87,9 +90,32 @@ fn with_left<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
     bring_right(dev, &right, v).map(|()| d)
 }
 
-fn is_well_conditioned<T: Scalar>(d: &[T]) -> bool {
+/// Whether the largest of these numbers in descending order is at most so many times the least.
+fn is_at_most<T: Scalar>(ratio: f64, d: &[T]) -> bool {
     let (most, least) = (d[0].to_f64(), d[d.len() - 1].to_f64());
-    most > 0.0 && most <= WELL_CONDITIONED * least
+    most > 0.0 && most <= ratio * least
+}
+
+/// Singular values of X and its right vectors, from eigenvalues of the `X'X` given. `None` if these
+/// differ by more than [`WELL_CONDITIONED`].
+fn by_squares<T: Scalar, D: Elementwise<T>, H: Small>(
+    dev: &D,
+    host: &H,
+    gram: &D::Mat<'_>,
+) -> Result<Option<(Vec<T>, D::Mat<'static>)>> {
+    let (_, n) = dev.shape(gram);
+    let gram = read(dev, gram)?;
+    let mut z = try_zeroed::<f64>(n * n)?;
+    let squares = eigen::symmetric(
+        host,
+        MatRef::from_column_major_slice(&gram, n, n),
+        Some(MatMut::from_column_major_slice_mut(&mut z, n, n)),
+    )?;
+    if !is_at_most(WELL_CONDITIONED, &squares) {
+        return Ok(None);
+    }
+    let d = squares.into_iter().map(|s| T::from_f64(s.sqrt())).collect();
+    Ok(Some((d, bring(dev, &z, n)?)))
 }
 
 /// `U <- X V D^-1`. Of `work`, which has V's dimensions, nothing is read.
@@ -118,8 +144,8 @@ fn bring_right<T: Scalar, D: Elementwise<T>>(
     })
 }
 
-/// R of `X = Q R` from products, in the time of three passes over X: `R = R2 R1` with
-/// `R1'R1 = X'X` and `R2'R2 = Q1'Q1` for `Q1 = X R1^-1`, which is left in `q`. `None` if X'X has no
+/// R of `X = Q R` from products, in the time of two passes over X: `R = R2 R1` with `R1'R1` the
+/// `X'X` given, and `R2'R2 = Q1'Q1` for `Q1 = X R1^-1`, which is left in `q`. `None` if X'X has no
 /// Cholesky factor.
 ///
 /// The error of R is the condition times rounding.
@@ -128,11 +154,12 @@ fn bring_right<T: Scalar, D: Elementwise<T>>(
 fn triangle_by_products<T: Scalar, D: Elementwise<T>>(
     dev: &D,
     x: &D::Mat<'_>,
+    gram: D::Mat<'static>,
     q: &mut D::Mat<'_>,
 ) -> Result<Option<D::Mat<'static>>> {
     let (_, n) = dev.shape(x);
     let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
-    let Some(first) = gram_root(dev, x)? else {
+    let Some(first) = root(dev, gram)? else {
         return Ok(None);
     };
     let mut inverse = dev.blank(n, n)?;
@@ -140,7 +167,9 @@ fn triangle_by_products<T: Scalar, D: Elementwise<T>>(
     let (left, upper, whole) = (Side::Left, Uplo::Upper, Diag::NonUnit);
     dev.trsm(left, upper, Trans::No, whole, n, &first, &mut inverse)?;
     dev.gemm(one, Trans::No, x, Trans::No, &inverse, zero, q)?;
-    let Some(second) = gram_root(dev, q)? else {
+    let mut gram = dev.blank(n, n)?;
+    dev.syrk(Trans::Yes, q, &mut gram)?;
+    let Some(second) = root(dev, gram)? else {
         return Ok(None);
     };
     let mut r = inverse;
@@ -148,14 +177,11 @@ fn triangle_by_products<T: Scalar, D: Elementwise<T>>(
     Ok(Some(r))
 }
 
-/// The upper Cholesky factor of `X'X`, if there is one.
-fn gram_root<T: Scalar, D: Elementwise<T>>(
+/// The upper Cholesky factor, if there is one.
+fn root<T: Scalar, D: Elementwise<T>>(
     dev: &D,
-    x: &D::Mat<'_>,
+    mut gram: D::Mat<'static>,
 ) -> Result<Option<D::Mat<'static>>> {
-    let (_, n) = dev.shape(x);
-    let mut gram = dev.blank(n, n)?;
-    dev.syrk(Trans::Yes, x, &mut gram)?;
     match dev.potrf(Uplo::Upper, &mut gram) {
         Ok(()) => {}
         Err(Error::NotPositiveDefinite { .. }) => return Ok(None),
@@ -163,48 +189,6 @@ fn gram_root<T: Scalar, D: Elementwise<T>>(
     }
     dev.keep_part(Part::Upper, &mut gram)?;
     Ok(Some(gram))
-}
-
-/// Decomposes a square matrix on the device, or a small one on the `host`.
-fn decompose<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
-    dev: &D,
-    host: Option<&H>,
-    square: &D::Mat<'static>,
-    vectors: bool,
-) -> Result<Parts<D::Mat<'static>, T>> {
-    match host.filter(|_| dev.shape(square).0 <= SMALL) {
-        Some(host) => on_host(dev, host, square, vectors),
-        None => of_square(dev, square, vectors),
-    }
-}
-
-/// Decomposes a small matrix on the host, in double precision.
-fn on_host<T: Scalar, D: Memory<T>, H: Small>(
-    dev: &D,
-    host: &H,
-    square: &D::Mat<'_>,
-    vectors: bool,
-) -> Result<Parts<D::Mat<'static>, T>> {
-    let (n, _) = dev.shape(square);
-    let mut read = try_zeroed::<T>(n * n)?;
-    dev.read(square, MatMut::from_column_major_slice_mut(&mut read, n, n))?;
-    let read = widened(&read)?;
-    let x = MatRef::from_column_major_slice(&read, n, n);
-    let size = if vectors { n * n } else { 0 };
-    let (mut u, mut v) = (try_zeroed::<f64>(size)?, try_zeroed::<f64>(size)?);
-    let [left, right] =
-        [&mut u, &mut v].map(|to| vectors.then(|| MatMut::from_column_major_slice_mut(to, n, n)));
-    let d = svd(host, None::<&H>, x, left, right)?;
-    let bring = |from: &[f64]| {
-        let mut narrowed = try_zeroed::<T>(n * n)?;
-        narrow(from, &mut narrowed)?;
-        dev.load_temporary(MatRef::from_column_major_slice(&narrowed, n, n), Part::All)
-    };
-    let vectors = match vectors {
-        true => Some((bring(&u)?, bring(&v)?)),
-        false => None,
-    };
-    Ok((d.into_iter().map(T::from_f64).collect(), vectors))
 }
 
 /// A square matrix, and the reflectors whose product with it is the given one, with their factors.

@@ -1,0 +1,158 @@
+//! Singular value decomposition by the eigenvectors of `X'X` and a QR factorization, in levels.
+//!
+//! With `X'X = V L V'` the columns of `X V = Q R` are orthogonal, but for the rounding in `X'X`:
+//! row i of R has entries of about `eps s_1^2 / s_i` right of its diagonal, for singular values
+//! `s_1 >= s_2 >= ...`. Up to `s_i = s_1 / 32` that is rounding of X, and so R has the
+//! form
+//!
+//! ```text
+//! R = [ diag(s)   0  ]
+//!     [    0     R_2 ]
+//! ```
+//!
+//! R_2 is decomposed in the same way. Its own norm is now the unit of rounding, so that small
+//! singular values have the same errors as those of LAPACK. Each level finds a range of 32:1.
+//!
+//! In contrast to a decomposition of `X'X` alone, U and V are orthogonal to rounding, whatever the
+//! condition: they are products of orthogonal matrices.
+
+use super::by_qr::{by_qr, descending};
+use super::checks::{is_right, is_right_sum};
+use super::square::decompose;
+use super::{Parts, Small};
+use crate::base::error::{Error, Result};
+use crate::base::matrix::{Block, Trans};
+use crate::base::scalar::{try_zeroed, Scalar};
+use crate::device::elementwise::{Elementwise, Index};
+use crate::device::spectral::SymmetricEigen;
+
+/// The least singular value of a level, relative to the largest.
+const RANGE: f64 = 1.0 / 32.0;
+
+/// The time of a level, in that of n^3 operations by products: eigenvectors take some 9, `X'X`,
+/// `X V` and QR the rest.
+const LEVEL: f64 = 15.0;
+
+/// The time of a polar decomposition, with eigenvectors.
+const POLAR: f64 = 45.0;
+
+/// Singular values of a square matrix of norm about one, and the vectors if they are wanted.
+/// `None` if levels take longer than a polar decomposition, or the answer fails its check.
+pub(super) fn of_square<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
+    dev: &D,
+    host: Option<&H>,
+    x: &D::Mat<'static>,
+    vectors: bool,
+) -> Result<Option<Parts<D::Mat<'static>, T>>> {
+    let (_, n) = dev.shape(x);
+    let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
+    let mut gram = dev.blank(n, n)?;
+    dev.syrk(Trans::Yes, x, &mut gram)?;
+    let mut squares = try_zeroed::<T>(n)?;
+    let mut ascending = dev.blank(n, n)?;
+    dev.syev(&gram, &mut squares, Some(&mut ascending))?;
+    squares.reverse();
+    if work(&squares) > POLAR {
+        return Ok(None);
+    }
+    let mut right = gram;
+    let order: Vec<i32> = (0..n as i32).rev().collect();
+    let (rows, columns) = (Index::From(0), Index::List(&order));
+    dev.gather(rows, columns, zero, &ascending, &mut right)?;
+    let mut product = ascending;
+    dev.gemm(one, Trans::No, x, Trans::No, &right, zero, &mut product)?;
+    let count = level(&squares);
+    let mut columns = by_qr(dev, product, count, vectors)?;
+    if let Some(rest) = columns.rest {
+        let size = dev.column_norms(&rest)?.into_iter().fold(0.0, f64::max);
+        // What is below rounding stays.
+        if size > T::EPS * columns.d[0].to_f64() {
+            let (d, parts) = decompose(dev, host, rest, vectors)?;
+            columns.d.truncate(count);
+            columns.d.extend(d);
+            if let (Some(left), Some((u, v))) = (&mut columns.left, parts) {
+                multiply_last(dev, &u, left)?;
+                multiply_last(dev, &v, &mut right)?;
+            }
+        }
+    }
+    let d = descending(columns.d);
+    let checked = match &columns.left {
+        Some(left) => is_right(dev, x, &d, left, &right),
+        None => is_right_sum(dev, x, &d),
+    };
+    match checked {
+        Ok(()) => Ok(Some((d, columns.left.map(|left| (left, right))))),
+        Err(Error::NotConverged { .. }) => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+/// How many of these squares of singular values, in descending order, the first level finds.
+fn level<T: Scalar>(squares: &[T]) -> usize {
+    let least = RANGE * RANGE * squares[0].to_f64();
+    squares.partition_point(|s| s.to_f64() > least).max(1)
+}
+
+/// The time of all levels. Below rounding the squares mean nothing, and the rest is taken to need
+/// a polar decomposition.
+fn work<T: Scalar>(squares: &[T]) -> f64 {
+    let n = squares.len() as f64;
+    let rounding = n * T::EPS * squares[0].to_f64();
+    let (mut rest, mut work) = (squares, 0.0);
+    while let Some(first) = rest.first() {
+        let cube = (rest.len() as f64 / n).powi(3);
+        if first.to_f64() <= rounding {
+            return work + POLAR * cube;
+        }
+        work += LEVEL * cube;
+        rest = &rest[level(rest)..];
+    }
+    work
+}
+
+/// The last columns of `a`, as many as B has, become their product with B.
+fn multiply_last<T: Scalar, D: Elementwise<T>>(
+    dev: &D,
+    b: &D::Mat<'static>,
+    a: &mut D::Mat<'static>,
+) -> Result<()> {
+    let (n, count) = (dev.shape(a).0, dev.shape(b).0);
+    let first = n - count;
+    let (mut old, mut new) = (dev.blank(n, count)?, dev.blank(n, count)?);
+    let block = Block {
+        row: 0,
+        col: first,
+        rows: n,
+        cols: count,
+    };
+    dev.copy_block(a, block, &mut old, (0, 0))?;
+    let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
+    dev.gemm(one, Trans::No, &old, Trans::No, b, zero, &mut new)?;
+    dev.copy_block(&new, Block::leading(n, count), a, (0, first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(values: impl Iterator<Item = f64>) -> (usize, f64) {
+        let squares: Vec<f64> = values.map(|s| s * s).collect();
+        (level(&squares), work(&squares))
+    }
+
+    #[test]
+    fn levels_are_ranges() {
+        let even = of((0..320).map(|i| 1.0 - f64::from(i) / 320.0));
+        assert_eq!(even.0, 310);
+        assert!(even.1 < LEVEL * 1.01);
+        let one_large = of((0..1000).map(|i| if i == 0 { 1.0 } else { 0.01 }));
+        assert_eq!(one_large.0, 1);
+        assert!(one_large.1 < POLAR);
+        let geometric = of((0..1000).map(|i| 10f64.powf(-0.015 * f64::from(i))));
+        assert!(geometric.1 > LEVEL * 2.0);
+        let few = of((0..1000).map(|i| if i < 20 { 0.5f64.powi(i) } else { 1e-17 }));
+        assert!(few.1 > POLAR);
+        assert_eq!(of([0.0; 3].into_iter()), (1, POLAR));
+    }
+}

@@ -1,0 +1,92 @@
+//! Singular value decomposition of square matrices on devices without a routine of their own.
+//!
+//! The host decomposes small ones. Of others, [`by_gram`](super::by_gram) takes those with few
+//! small singular values, and [`by_polar`](super::by_polar) the rest.
+
+use faer::{MatMut, MatRef};
+
+use super::{by_gram, by_polar, svd, Parts, Small};
+use crate::base::error::Result;
+use crate::base::matrix::Part;
+use crate::base::scalar::{narrow, try_zeroed, widened, Scalar};
+use crate::device::elementwise::{Elementwise, Scaling};
+use crate::device::memory::Memory;
+use crate::device::spectral::SymmetricEigen;
+
+/// Up to this order the host decomposes a matrix while a device would wait for itself: other ways
+/// are some hundred launches.
+pub(super) const SMALL: usize = 128;
+
+/// Singular values of a square matrix, and the left and right vectors if they are wanted.
+pub(super) fn decompose<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
+    dev: &D,
+    host: Option<&H>,
+    x: D::Mat<'static>,
+    vectors: bool,
+) -> Result<Parts<D::Mat<'static>, T>> {
+    let (_, n) = dev.shape(&x);
+    if let Some(host) = host.filter(|_| n <= SMALL) {
+        return on_host(dev, host, &x, vectors);
+    }
+    // Products of the largest entries neither overflow nor vanish.
+    let size = dev.column_norms(&x)?.into_iter().fold(0.0, f64::max);
+    let unit = if size > 0.0 {
+        size.log2().floor().exp2()
+    } else {
+        1.0
+    };
+    let mut scaled = dev.blank(n, n)?;
+    dev.scale_columns(&x, &vec![1.0 / unit; n], Scaling::Replace, &mut scaled)?;
+    drop(x);
+    let (mut d, vectors) = match by_gram::of_square(dev, host, &scaled, vectors)? {
+        Some(parts) => parts,
+        None => by_polar::of_square(dev, &scaled, vectors)?,
+    };
+    let unit = T::from_f64(unit);
+    d.iter_mut().for_each(|d| *d = *d * unit);
+    Ok((d, vectors))
+}
+
+/// Decomposes a small matrix on the host, in double precision.
+fn on_host<T: Scalar, D: Memory<T>, H: Small>(
+    dev: &D,
+    host: &H,
+    square: &D::Mat<'_>,
+    vectors: bool,
+) -> Result<Parts<D::Mat<'static>, T>> {
+    let (_, n) = dev.shape(square);
+    let entries = read(dev, square)?;
+    let x = MatRef::from_column_major_slice(&entries, n, n);
+    let size = if vectors { n * n } else { 0 };
+    let (mut u, mut v) = (try_zeroed::<f64>(size)?, try_zeroed::<f64>(size)?);
+    let [left, right] =
+        [&mut u, &mut v].map(|to| vectors.then(|| MatMut::from_column_major_slice_mut(to, n, n)));
+    let d = svd(host, None::<&H>, x, left, right)?;
+    let vectors = match vectors {
+        true => Some((bring(dev, &u, n)?, bring(dev, &v, n)?)),
+        false => None,
+    };
+    Ok((d.into_iter().map(T::from_f64).collect(), vectors))
+}
+
+/// The entries of a matrix of order n, by columns.
+pub(super) fn read<T: Scalar, D: Memory<T>>(dev: &D, square: &D::Mat<'_>) -> Result<Vec<f64>> {
+    let (_, n) = dev.shape(square);
+    let mut entries = try_zeroed::<T>(n * n)?;
+    dev.read(
+        square,
+        MatMut::from_column_major_slice_mut(&mut entries, n, n),
+    )?;
+    widened(&entries)
+}
+
+/// A matrix of order n with these entries, by columns.
+pub(super) fn bring<T: Scalar, D: Memory<T>>(
+    dev: &D,
+    entries: &[f64],
+    n: usize,
+) -> Result<D::Mat<'static>> {
+    let mut narrowed = try_zeroed::<T>(n * n)?;
+    narrow(entries, &mut narrowed)?;
+    dev.load_temporary(MatRef::from_column_major_slice(&narrowed, n, n), Part::All)
+}

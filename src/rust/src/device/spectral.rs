@@ -91,8 +91,8 @@ pub trait GeneralEigen<T: Scalar>: Memory<T> {
     ) -> Result<()>;
 }
 
-/// Singular values. [`svd`](crate::algo::dense::svd::svd) finds them by polar decomposition on
-/// devices without a routine for them.
+/// Singular values. [`svd`](crate::algo::dense::svd::svd) finds them by products and eigenvectors
+/// on devices without a routine for them.
 pub trait SingularValues<T: Scalar>: SymmetricEigen<T> {
     /// Whether [`SingularValues::gesvd`] exists. It checks what it returns.
     const DIRECT: bool;

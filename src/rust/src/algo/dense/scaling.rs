@@ -7,8 +7,9 @@
 use std::any::TypeId;
 use std::ops::Range;
 
-use faer::{MatMut, MatRef};
+use faer::{ColRef, MatMut, MatRef};
 
+use super::symmetry::larger;
 use crate::base::chunks::{by_columns, chained, in_parts_of};
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Part;
@@ -43,25 +44,53 @@ fn halves<T: Scalar>(exponent: i32) -> [T; 2] {
     [half, exponent - half].map(|e| T::from_f64(f64::from(e).exp2()))
 }
 
+/// The time to look at an entry, in that of a multiplication: it has to come from memory.
+const LOOKED: f64 = 4.0;
+
 /// The largest magnitude, NaN if an entry is not finite. Entries above the diagonal do not count if
 /// only the `lower` triangle is read.
 fn largest<T: Scalar>(x: MatRef<'_, T>, lower: bool) -> Result<f64> {
     let of = |columns: Range<usize>| {
-        let mut largest = 0.0_f64;
-        for j in columns {
-            for i in if lower { j } else { 0 }..x.nrows() {
-                let size = x[(i, j)].to_f64().abs();
-                if !size.is_finite() {
-                    return Ok(f64::NAN);
-                }
-                largest = if size > largest { size } else { largest };
-            }
-        }
-        Ok(largest)
+        let larger_of = |largest, j: usize| {
+            let first = if lower { j.min(x.nrows()) } else { 0 };
+            larger(
+                largest,
+                largest_of(x.col(j).subrows(first, x.nrows() - first)),
+            )
+        };
+        Ok(columns.fold(0.0, larger_of))
     };
-    // NaN is larger than all.
-    let larger = |a: f64, b: f64| Ok(if a > b || a.is_nan() { a } else { b });
-    in_parts_of(1, wanted(), 0..x.ncols(), x.nrows() as f64, of, larger)
+    let cost = LOOKED * x.nrows() as f64;
+    in_parts_of(1, wanted(), 0..x.ncols(), cost, of, |a, b| Ok(larger(a, b)))
+}
+
+/// The largest magnitude of a column, NaN if an entry is not finite.
+fn largest_of<T: Scalar>(x: ColRef<'_, T>) -> f64 {
+    const LANES: usize = 8;
+    let (mut largest, mut invalid) = ([0.0_f64; LANES], [0.0_f64; LANES]);
+    let mut see = |lane: usize, x: f64| {
+        let size = x.abs();
+        largest[lane] = if size > largest[lane] {
+            size
+        } else {
+            largest[lane]
+        };
+        // Zero, and NaN if x is not finite.
+        invalid[lane] += x - x;
+    };
+    match x.try_as_col_major() {
+        Some(x) => {
+            let eights = x.as_slice().chunks_exact(LANES);
+            let rest = eights.remainder();
+            for eight in eights {
+                (0..LANES).for_each(|lane| see(lane, eight[lane].to_f64()));
+            }
+            rest.iter().for_each(|x| see(0, x.to_f64()));
+        }
+        None => x.iter().for_each(|x| see(0, x.to_f64())),
+    }
+    let largest = largest.into_iter().fold(0.0, f64::max);
+    largest + invalid.into_iter().sum::<f64>()
 }
 
 /// The exponent of the [`largest`] magnitude, or [`Error::NonFinite`].

@@ -1,14 +1,16 @@
 //! Whether a dense matrix is symmetric, entry by entry.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use faer::MatRef;
 
+use crate::base::chunks::in_parts_of;
 use crate::base::error::Result;
 use crate::base::interrupt;
 use crate::base::matrix::{Block, Part};
 use crate::base::scalar::Scalar;
-use crate::base::threads::{join, share, wanted};
+use crate::base::threads::wanted;
 use crate::device::elementwise::{Elementwise, Operand};
 use crate::device::functions::{Fold, Lines, Zip};
 
@@ -16,43 +18,51 @@ use crate::device::functions::{Fold, Lines, Zip};
 /// multiplications.
 const COMPARED: f64 = 16.0;
 
-/// Whether all of a range are, by so many threads.
-fn all(range: Range<usize>, threads: usize, is: &(impl Fn(usize) -> bool + Sync)) -> bool {
-    if threads < 2 || range.len() < 2 {
-        return range.into_iter().all(is);
-    }
-    let middle = range.start + range.len() * (threads / 2) / threads;
-    let middle = middle.max(range.start + 1);
-    let (left, right) = join(
-        threads,
-        |t| all(range.start..middle, t, is),
-        |t| all(middle..range.end, t, is),
-    );
-    left && right
-}
+/// Order of the blocks that are compared: their columns are read as they lie in memory.
+const SIDE: usize = 32;
 
 /// Whether all entries of a square matrix of the host are their mirror images; NaN is not.
 pub fn is_symmetric<T: Scalar>(a: MatRef<'_, T>) -> Result<bool> {
-    const SIDE: usize = 256;
-    let n = a.nrows();
-    let blocks = n.div_ceil(SIDE);
-    for i in 0..blocks {
-        interrupt::poll()?;
-        let same = |j: usize| {
-            let (row, col) = (i * SIDE, j * SIDE);
-            let (rows, cols) = (SIDE.min(n - row), SIDE.min(n - col));
-            let (x, y) = (
-                a.submatrix(row, col, rows, cols),
-                a.submatrix(col, row, cols, rows),
-            );
-            (0..cols).all(|j| (0..rows).all(|i| x[(i, j)] == y[(j, i)]))
-        };
-        let work = COMPARED * (SIDE * SIDE * (blocks - i)) as f64;
-        if !all(i..blocks, share(wanted(), work), &same) {
-            return Ok(false);
+    let blocks = a.nrows().div_ceil(SIDE);
+    let differs = AtomicBool::new(false);
+    // One of the first and one of the last rows of blocks together: all have the same work.
+    let rows = |pairs: Range<usize>| {
+        for k in pairs {
+            let last = blocks - 1 - k;
+            let of = |i: usize| (0..=i).all(|j| are_mirrored(a, i * SIDE, j * SIDE));
+            if differs.load(Ordering::Relaxed) || !of(k) || (last > k && !of(last)) {
+                differs.store(true, Ordering::Relaxed);
+            }
+        }
+        Ok(())
+    };
+    let cost = COMPARED * (SIDE * SIDE * (blocks + 1)) as f64;
+    let pairs = 0..blocks.div_ceil(2);
+    in_parts_of(1, wanted(), pairs, cost, rows, |(), ()| Ok(()))?;
+    Ok(!differs.into_inner())
+}
+
+/// Whether the block that begins at this row and column is the mirror image of that across the
+/// diagonal.
+fn are_mirrored<T: Scalar>(a: MatRef<'_, T>, row: usize, col: usize) -> bool {
+    let (rows, cols) = (SIDE.min(a.nrows() - row), SIDE.min(a.ncols() - col));
+    let (here, there) = (
+        a.submatrix(row, col, rows, cols),
+        a.submatrix(col, row, cols, rows),
+    );
+    let mut across = [T::from_f64(0.0); SIDE * SIDE];
+    for i in 0..rows {
+        for (j, x) in there.col(i).iter().enumerate() {
+            across[j * SIDE + i] = *x;
         }
     }
-    Ok(true)
+    let mut differ = false;
+    for j in 0..cols {
+        for (x, y) in here.col(j).iter().zip(&across[j * SIDE..]) {
+            differ |= x != y;
+        }
+    }
+    !differ
 }
 
 /// Whether base R's `isSymmetric()` is TRUE for a matrix of finite numbers without dimnames.
@@ -213,7 +223,7 @@ pub(crate) fn larger(x: f64, y: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{all, is_symmetric_as_base, larger};
+    use super::{is_symmetric, is_symmetric_as_base, larger};
     use faer::Mat;
 
     #[test]
@@ -235,15 +245,27 @@ mod tests {
     }
 
     #[test]
-    fn every_one_of_a_range_is_looked_at() {
-        for threads in [1, 2, 3, 7] {
-            for range in [0..0, 4..5, 3..5, 2..102, 0..7] {
-                assert!(all(range.clone(), threads, &|i| range.contains(&i)));
-                for off in range.clone() {
-                    assert!(!all(range.clone(), threads, &|i| i != off));
-                }
+    fn every_entry_is_compared() {
+        for n in [0, 1, 2, 31, 32, 33, 64, 65, 97, 130] {
+            let a = Mat::from_fn(n, n, |i, j| (i * j) as f64);
+            assert!(is_symmetric(a.as_ref()).unwrap(), "{n}");
+            let step = n.div_ceil(13).max(1);
+            for at in (0..n * n).step_by(step).filter(|at| at % n != at / n) {
+                let mut b = a.clone();
+                b[(at % n, at / n)] += 0.5;
+                assert!(!is_symmetric(b.as_ref()).unwrap(), "{n}: {at}");
+            }
+            if n > 0 {
+                let mut b = a.clone();
+                b[(n - 1, n - 1)] = f64::NAN;
+                assert!(!is_symmetric(b.as_ref()).unwrap(), "{n}");
             }
         }
+        let large = Mat::from_fn(2000, 2000, |i, j| (i + j) as f64);
+        assert!(is_symmetric(large.as_ref()).unwrap());
+        let mut other = large.clone();
+        other[(1999, 0)] += 1.0;
+        assert!(!is_symmetric(other.as_ref()).unwrap());
     }
 
     #[test]

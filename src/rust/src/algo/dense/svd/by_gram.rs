@@ -16,14 +16,14 @@
 //! In contrast to a decomposition of `X'X` alone, U and V are orthogonal to rounding, whatever the
 //! condition: they are products of orthogonal matrices.
 
-use super::by_qr::{by_qr, descending};
+use super::by_qr::{by_qr, descending, Columns};
 use super::checks::{is_right, is_right_sum};
-use super::square::decompose;
-use super::{Parts, Small};
+use super::Parts;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::{Block, Trans};
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::device::elementwise::{Elementwise, Index};
+use crate::device::memory::Memory;
 use crate::device::spectral::SymmetricEigen;
 
 /// The least singular value of a level, relative to the largest.
@@ -36,14 +36,25 @@ const LEVEL: f64 = 15.0;
 /// The time of a polar decomposition, with eigenvectors.
 const POLAR: f64 = 45.0;
 
-/// Singular values of a square matrix of norm about one, and the vectors if they are wanted.
-/// `None` if levels take longer than a polar decomposition, or the answer fails its check.
-pub(super) fn of_square<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
+/// What the first level finds of `X = U D V'`.
+pub(super) struct Level<M, T> {
+    /// Its singular values, and approximations of the others.
+    d: Vec<T>,
+    /// How many of them are singular values.
+    count: usize,
+    left: Option<M>,
+    right: M,
+    /// R_2, unless it is rounding.
+    pub rest: Option<M>,
+}
+
+/// The first level of a square matrix of norm about one. `None` if all levels take longer than a
+/// polar decomposition.
+pub(super) fn level<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>>(
     dev: &D,
-    host: Option<&H>,
     x: &D::Mat<'static>,
     vectors: bool,
-) -> Result<Option<Parts<D::Mat<'static>, T>>> {
+) -> Result<Option<Level<D::Mat<'static>, T>>> {
     let (_, n) = dev.shape(x);
     let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
     let mut gram = dev.blank(n, n)?;
@@ -61,35 +72,61 @@ pub(super) fn of_square<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Sma
     dev.gather(rows, columns, zero, &ascending, &mut right)?;
     let mut product = ascending;
     dev.gemm(one, Trans::No, x, Trans::No, &right, zero, &mut product)?;
-    let count = level(&squares);
-    let mut columns = by_qr(dev, product, count, vectors)?;
-    if let Some(rest) = columns.rest {
-        let size = dev.column_norms(&rest)?.into_iter().fold(0.0, f64::max);
-        // What is below rounding stays.
-        if size > T::EPS * columns.d[0].to_f64() {
-            let (d, parts) = decompose(dev, host, rest, vectors)?;
-            columns.d.truncate(count);
-            columns.d.extend(d);
-            if let (Some(left), Some((u, v))) = (&mut columns.left, parts) {
-                multiply_last(dev, &u, left)?;
-                multiply_last(dev, &v, &mut right)?;
-            }
-        }
-    }
-    let d = descending(columns.d);
-    let checked = match &columns.left {
-        Some(left) => is_right(dev, x, &d, left, &right),
-        None => is_right_sum(dev, x, &d),
+    let count = in_range(&squares);
+    let Columns { d, left, rest } = by_qr(dev, product, count, vectors)?;
+    let rest = match rest {
+        Some(rest) if largest_column(dev, &rest)? > T::EPS * d[0].to_f64() => Some(rest),
+        _ => None,
     };
-    match checked {
-        Ok(()) => Ok(Some((d, columns.left.map(|left| (left, right))))),
-        Err(Error::NotConverged { .. }) => Ok(None),
-        Err(e) => Err(e),
+    Ok(Some(Level {
+        d,
+        count,
+        left,
+        right,
+        rest,
+    }))
+}
+
+impl<M, T: Scalar> Level<M, T> {
+    /// Takes the decomposition of R_2 in.
+    pub fn join<D>(&mut self, dev: &D, (d, vectors): Parts<M, T>) -> Result<()>
+    where
+        D: Elementwise<T> + Memory<T, Mat<'static> = M>,
+    {
+        self.d.truncate(self.count);
+        self.d.extend(d);
+        if let (Some(left), Some((u, v))) = (&mut self.left, vectors) {
+            multiply_last(dev, &u, left)?;
+            multiply_last(dev, &v, &mut self.right)?;
+        }
+        Ok(())
+    }
+
+    /// The decomposition of `x`, if it passes its check.
+    pub fn checked<D>(self, dev: &D, x: &M) -> Result<Option<Parts<M, T>>>
+    where
+        D: Elementwise<T> + Memory<T, Mat<'static> = M>,
+    {
+        let d = descending(self.d);
+        let checked = match &self.left {
+            Some(left) => is_right(dev, x, &d, left, &self.right),
+            None => is_right_sum(dev, x, &d),
+        };
+        match checked {
+            Ok(()) => Ok(Some((d, self.left.map(|left| (left, self.right))))),
+            Err(Error::NotConverged { .. }) => Ok(None),
+            Err(e) => Err(e),
+        }
     }
 }
 
+/// The largest norm of a column.
+pub(super) fn largest_column<T: Scalar, D: Elementwise<T>>(dev: &D, x: &D::Mat<'_>) -> Result<f64> {
+    Ok(dev.column_norms(x)?.into_iter().fold(0.0, f64::max))
+}
+
 /// How many of these squares of singular values, in descending order, the first level finds.
-fn level<T: Scalar>(squares: &[T]) -> usize {
+fn in_range<T: Scalar>(squares: &[T]) -> usize {
     let least = RANGE * RANGE * squares[0].to_f64();
     squares.partition_point(|s| s.to_f64() > least).max(1)
 }
@@ -106,7 +143,7 @@ fn work<T: Scalar>(squares: &[T]) -> f64 {
             return work + POLAR * cube;
         }
         work += LEVEL * cube;
-        rest = &rest[level(rest)..];
+        rest = &rest[in_range(rest)..];
     }
     work
 }
@@ -138,7 +175,7 @@ mod tests {
 
     fn of(values: impl Iterator<Item = f64>) -> (usize, f64) {
         let squares: Vec<f64> = values.map(|s| s * s).collect();
-        (level(&squares), work(&squares))
+        (in_range(&squares), work(&squares))
     }
 
     #[test]

@@ -5,7 +5,8 @@
 
 use faer::{MatMut, MatRef};
 
-use super::{by_gram, by_polar, svd, Parts, Small};
+use super::by_gram::{largest_column, level};
+use super::{by_polar, svd, Parts, Small};
 use crate::base::error::Result;
 use crate::base::matrix::Part;
 use crate::base::scalar::{narrow, try_zeroed, widened, Scalar};
@@ -29,7 +30,7 @@ pub(super) fn decompose<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Sma
         return on_host(dev, host, &x, vectors);
     }
     // Products of the largest entries neither overflow nor vanish.
-    let size = dev.column_norms(&x)?.into_iter().fold(0.0, f64::max);
+    let size = largest_column(dev, &x)?;
     let unit = if size > 0.0 {
         size.log2().floor().exp2()
     } else {
@@ -38,13 +39,30 @@ pub(super) fn decompose<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Sma
     let mut scaled = dev.blank(n, n)?;
     dev.scale_columns(&x, &vec![1.0 / unit; n], Scaling::Replace, &mut scaled)?;
     drop(x);
-    let (mut d, vectors) = match by_gram::of_square(dev, host, &scaled, vectors)? {
+    let (mut d, vectors) = match in_levels(dev, host, &scaled, vectors)? {
         Some(parts) => parts,
         None => by_polar::of_square(dev, &scaled, vectors)?,
     };
     let unit = T::from_f64(unit);
     d.iter_mut().for_each(|d| *d = *d * unit);
     Ok((d, vectors))
+}
+
+/// The decomposition by levels, unless another way is quicker or the answer fails its check.
+fn in_levels<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
+    dev: &D,
+    host: Option<&H>,
+    x: &D::Mat<'static>,
+    vectors: bool,
+) -> Result<Option<Parts<D::Mat<'static>, T>>> {
+    let Some(mut level) = level(dev, x, vectors)? else {
+        return Ok(None);
+    };
+    if let Some(rest) = level.rest.take() {
+        let found = decompose(dev, host, rest, vectors)?;
+        level.join(dev, found)?;
+    }
+    level.checked(dev, x)
 }
 
 /// Decomposes a small matrix on the host, in double precision.

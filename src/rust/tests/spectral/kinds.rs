@@ -86,6 +86,10 @@ pub fn rectangular<T: Scalar>(m: usize, n: usize) -> Vec<(String, Host<T>)> {
         "identity".into(),
         Host::from_fn(m, n, |i, j| f64::from(i == j)),
     ));
+    all.push((
+        "positive".into(),
+        Host::from_fn(m, n, |i, j| base.at(i, j).abs() + 1e-3),
+    ));
     if m == n {
         all.extend(in_steps(n));
     }
@@ -105,6 +109,7 @@ fn in_steps<T: Scalar>(n: usize) -> Vec<(String, Host<T>)> {
     vec![
         of("half of the rank", &|i| f64::from(2 * i < n)),
         of("one large value", &|i| if i == 0 { 1.0 } else { 0.01 }),
+        of("two large values", &|i| [1.0, 1e-3, 1e-6][i.min(2)]),
         of("just in range", &|i| if i == 0 { 1.0 } else { 1.0 / 31.9 }),
         of("two values", &|i| if 3 * i < 2 * n { 1.0 } else { 1e-3 }),
         of("three values", &|i| [1.0, 1e-7, 1e-12][3 * i / n]),

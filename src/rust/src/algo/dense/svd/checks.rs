@@ -1,6 +1,6 @@
 //! Checks of a singular value decomposition by products with a vector of random signs.
 
-use super::polar::times;
+use super::vectors::times;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Trans;
 use crate::base::probe::{distance, scaled, signs, squares};

@@ -12,9 +12,11 @@ mod by_gram;
 mod by_polar;
 mod by_qr;
 mod checks;
+mod leading;
 mod polar;
 mod square;
 pub mod tall;
+mod vectors;
 
 use faer::{MatMut, MatRef};
 

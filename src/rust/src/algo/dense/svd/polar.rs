@@ -15,13 +15,14 @@
 //! singular one thirteen. A step by Cholesky takes 3.3 n^3 operations, one by QR 8.7 n^3. Also, QR
 //! without pivots spoils some singular matrices, such as Hilbert's, and this does not.
 
-use faer::{MatMut, MatRef};
+use faer::MatRef;
 
+use super::vectors::start;
 use crate::algo::dense::lu;
 use crate::base::error::{Error, Result};
 use crate::base::interrupt;
 use crate::base::matrix::{Block, Diag, Part, Side, Trans, Uplo};
-use crate::base::scalar::{try_zeroed, Scalar};
+use crate::base::scalar::Scalar;
 use crate::device::elementwise::{Elementwise, Operand, Scaling};
 use crate::device::functions::Zip;
 
@@ -147,11 +148,7 @@ fn norm(columns: &[f64]) -> f64 {
 fn norm2<T: Scalar, D: Elementwise<T>>(dev: &D, x: &D::Mat<'_>) -> Result<f64> {
     let (n, _) = dev.shape(x);
     let frobenius = norm(&dev.column_norms(x)?);
-    let mut start = try_zeroed::<T>(n)?;
-    // No direction is special.
-    for (i, entry) in start.iter_mut().enumerate() {
-        *entry = T::from_f64(1.0 + 0.5 * ((i * i + 1) as f64).sin());
-    }
+    let start = start::<T>(n)?;
     let mut v = dev.load_temporary(MatRef::from_column_major_slice(&start, n, 1), Part::All)?;
     let mut u = dev.blank(n, 1)?;
     let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
@@ -182,27 +179,6 @@ fn smallest<T: Scalar, D: Elementwise<T>>(dev: &D, x: &D::Mat<'_>) -> Result<f64
         Some(_) => Ok(0.0),
         None => Ok(0.5 * norm * lu::rcond(dev, &factors, n, norm)?),
     }
-}
-
-/// The product of a matrix with a vector on the host.
-pub(crate) fn times<T: Scalar, D: Elementwise<T>>(
-    dev: &D,
-    trans: Trans,
-    a: &D::Mat<'_>,
-    x: &[T],
-) -> Result<Vec<T>> {
-    let (m, n) = dev.shape(a);
-    let rows = if trans.is_yes() { n } else { m };
-    let there = dev.load_temporary(MatRef::from_column_major_slice(x, x.len(), 1), Part::All)?;
-    let mut out = dev.blank(rows, 1)?;
-    let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
-    dev.gemm(one, trans, a, Trans::No, &there, zero, &mut out)?;
-    let mut host = try_zeroed(rows)?;
-    dev.read(
-        &out,
-        MatMut::from_column_major_slice_mut(&mut host, rows, 1),
-    )?;
-    Ok(host)
 }
 
 #[cfg(test)]

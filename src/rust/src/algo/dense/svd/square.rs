@@ -1,11 +1,13 @@
 //! Singular value decomposition of square matrices on devices without a routine of their own.
 //!
-//! The host decomposes small ones. Of others, [`by_gram`](super::by_gram) takes those with few
-//! small singular values, and [`by_polar`](super::by_polar) the rest.
+//! The host decomposes small ones. [`leading`](super::leading) splits large singular values off
+//! others. [`by_gram`](super::by_gram) takes those with few small singular values, and
+//! [`by_polar`](super::by_polar) the rest.
 
 use faer::{MatMut, MatRef};
 
 use super::by_gram::{largest_column, level};
+use super::leading::split;
 use super::{by_polar, svd, Parts, Small};
 use crate::base::error::Result;
 use crate::base::matrix::Part;
@@ -18,10 +20,24 @@ use crate::device::spectral::SymmetricEigen;
 /// are some hundred launches.
 pub(super) const SMALL: usize = 128;
 
+/// So many singular values are split off in a row, at most.
+const LEADING: usize = 8;
+
 /// Singular values of a square matrix, and the left and right vectors if they are wanted.
 pub(super) fn decompose<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
     dev: &D,
     host: Option<&H>,
+    x: D::Mat<'static>,
+    vectors: bool,
+) -> Result<Parts<D::Mat<'static>, T>> {
+    decompose_after(dev, host, LEADING, x, vectors)
+}
+
+/// As [`decompose`], after no more than so many large singular values are `split` off.
+fn decompose_after<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
+    dev: &D,
+    host: Option<&H>,
+    leading: usize,
     x: D::Mat<'static>,
     vectors: bool,
 ) -> Result<Parts<D::Mat<'static>, T>> {
@@ -39,9 +55,20 @@ pub(super) fn decompose<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Sma
     let mut scaled = dev.blank(n, n)?;
     dev.scale_columns(&x, &vec![1.0 / unit; n], Scaling::Replace, &mut scaled)?;
     drop(x);
-    let (mut d, vectors) = match in_levels(dev, host, &scaled, vectors)? {
-        Some(parts) => parts,
-        None => by_polar::of_square(dev, &scaled, vectors)?,
+    let largest = match leading {
+        0 => None,
+        _ => split(dev, &scaled)?,
+    };
+    let (mut d, vectors) = match largest {
+        Some((largest, rest)) => {
+            drop(scaled);
+            let found = decompose_after(dev, host, leading - 1, rest, vectors)?;
+            largest.join(dev, found)?
+        }
+        None => match in_levels(dev, host, &scaled, vectors)? {
+            Some(parts) => parts,
+            None => by_polar::of_square(dev, &scaled, vectors)?,
+        },
     };
     let unit = T::from_f64(unit);
     d.iter_mut().for_each(|d| *d = *d * unit);

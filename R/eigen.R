@@ -6,6 +6,7 @@
 #'
 #' `gpu_eigen(x, k = 20)` returns 20 eigenvalues of a symmetric matrix, for which `x` is only
 #' multiplied with vectors. `x` can then also be a sparse matrix, a [tile_matrix()] or a function.
+#' On a GPU, all values of a dense matrix of some thousand rows may take less time than a few.
 #'
 #' An array `c(n, n, b)` is a batch of b symmetric matrices, and `simplify2array()` makes one from a
 #' list. A GPU solves them together if its shared memory holds one: up to order 166 on an H100, in

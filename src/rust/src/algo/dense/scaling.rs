@@ -76,7 +76,7 @@ fn largest_of<T: Scalar>(x: ColRef<'_, T>) -> f64 {
             largest[lane]
         };
         // Zero, and NaN if x is not finite.
-        invalid[lane] += x - x;
+        invalid[lane] += x * 0.0;
     };
     match x.try_as_col_major() {
         Some(x) => {

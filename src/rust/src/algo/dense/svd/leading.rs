@@ -37,12 +37,14 @@ pub(super) struct Leading<M, T> {
     right: M,
 }
 
+/// What splits off a singular value, and Y, of one row and one column less.
+pub(super) type Split<M, T> = (Leading<M, T>, M);
+
 /// Splits a square matrix of norm about one, if its largest singular value is far above the others.
-/// Also answers Y, of one row and one column less.
 pub(super) fn split<T: Scalar, D: Elementwise<T>>(
     dev: &D,
     x: &D::Mat<'_>,
-) -> Result<Option<(Leading<D::Mat<'static>, T>, D::Mat<'static>)>> {
+) -> Result<Option<Split<D::Mat<'static>, T>>> {
     let (_, n) = dev.shape(x);
     let Some(v) = dominant(dev, x)? else {
         return Ok(None);

@@ -2,7 +2,7 @@
 //!
 //! The host decomposes small ones. [`leading`](super::leading) splits large singular values off
 //! others. [`by_gram`](super::by_gram) takes those with few small singular values, and
-//! [`by_polar`](super::by_polar) the rest.
+//! [`by_polar`] the rest.
 
 use faer::{MatMut, MatRef};
 
@@ -71,7 +71,7 @@ fn decompose_after<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
         },
     };
     let unit = T::from_f64(unit);
-    d.iter_mut().for_each(|d| *d = *d * unit);
+    d.iter_mut().for_each(|d| *d *= unit);
     Ok((d, vectors))
 }
 

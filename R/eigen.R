@@ -6,7 +6,6 @@
 #'
 #' `gpu_eigen(x, k = 20)` returns 20 eigenvalues of a symmetric matrix, for which `x` is only
 #' multiplied with vectors. `x` can then also be a sparse matrix, a [tile_matrix()] or a function.
-#' On a GPU, all values of a dense matrix of some thousand rows may take less time than a few.
 #'
 #' An array `c(n, n, b)` is a batch of b symmetric matrices, and `simplify2array()` makes one from a
 #' list. A GPU solves them together if its shared memory holds one: up to order 166 on an H100, in
@@ -55,7 +54,9 @@
 #' Other pairs are returned with a warning of class `cudafactor_warning_not_converged`, after
 #' `maxit` restarts, or sooner if errors of products keep residuals from falling. If values agree to
 #' 8 digits, the method looks for more copies of them. If the order is below `4 * k + 128`, the CPU
-#' computes all values, and residuals may be larger by a factor `4 * sqrt(n)`.
+#' computes all values. A GPU computes all values of a dense matrix of some thousand rows, where
+#' that takes less time. Then `iterations` is 0, and residuals may be larger by a factor
+#' `4 * sqrt(n)`.
 #'
 #' A [gpu_matrix] stays on its device. A dense matrix goes to the device that should be faster, a
 #' sparse one to a GPU from 50,000 rows on. A function gets a matrix with up to 64 columns, or `k`

@@ -7,16 +7,17 @@ use crate::cost::work::Work;
 use crate::device::async_copy::AsyncCopy;
 use crate::device::elementwise::Elementwise;
 use crate::device::sparse::Sparse;
+use crate::device::spectral::SymmetricEigen;
 use crate::device::stencil::Stencil;
 
 /// A device with every capability, in the precision `T` and in both.
 pub trait AnyDevice<T: Scalar>:
-    Elementwise<T> + Elementwise<f64> + Elementwise<f32> + Sparse + Stencil
+    Elementwise<T> + SymmetricEigen<T> + Elementwise<f64> + Elementwise<f32> + Sparse + Stencil
 {
 }
 
 impl<T: Scalar, D> AnyDevice<T> for D where
-    D: Elementwise<T> + Elementwise<f64> + Elementwise<f32> + Sparse + Stencil
+    D: Elementwise<T> + SymmetricEigen<T> + Elementwise<f64> + Elementwise<f32> + Sparse + Stencil
 {
 }
 
@@ -64,6 +65,9 @@ pub trait Dispatch {
         operations: f64,
         routine: &mut R,
     ) -> Result<R::Value>;
+
+    /// Seconds that the model predicts for this work on the first GPU; `None` where none starts.
+    fn seconds_on_gpu(&self, work: &Work) -> Option<f64>;
 
     /// Bytes of host memory that are free, where the system says it.
     fn free_memory(&self) -> Option<u64>;

@@ -59,6 +59,10 @@ impl Dispatch for How {
         })
     }
 
+    fn seconds_on_gpu(&self, work: &Work) -> Option<f64> {
+        self.predicted_on_gpu(work)
+    }
+
     fn free_memory(&self) -> Option<u64> {
         cpu::memory().map(|(free, _)| free)
     }

@@ -4,11 +4,9 @@ use extendr_api::prelude::*;
 
 use crate::algo::dense::symmetry::is_symmetric_resident;
 use crate::algo::krylov::host_blocks::{Host, HostBlock};
-use crate::algo::lanczos::eigen::symmetric;
 use crate::algo::lanczos::host::{Function, HostLinear, Sparse};
-use crate::algo::lanczos::operator::{mirrored, Dense};
-use crate::algo::lanczos::solve::{self, work, Matrix, Task};
-use crate::algo::lanczos::svd::largest;
+use crate::algo::lanczos::operator::mirrored;
+use crate::algo::lanczos::solve::{self, dense_singular, dense_symmetric, work, Matrix, Task};
 use crate::algo::lanczos::wanted::{Found, Wanted, Which};
 use crate::algo::tiled::file_task::{carry_out, WantedMemory};
 use crate::algo::tiled::known_file::open_known;
@@ -77,13 +75,13 @@ impl Asked {
         let _shown = watch(how, x, work(self.dim, wanted));
         on_resident!(how, x, |dev, T, a| {
             match self.which {
-                None => largest::<T, _, _, _>(dev, small, &Dense::new(dev, a), wanted),
+                None => dense_singular::<T, _, _>(dev, small, a, wanted, how),
                 Some(which) if is_symmetric_resident::<T, _>(dev, a)? => {
-                    symmetric::<T, _, _, _>(dev, small, &Dense::symmetric(dev, a), which, wanted)
+                    dense_symmetric::<T, _, _>(dev, small, a, which, wanted, how)
                 }
                 Some(which) => {
                     let a = &mirrored::<T, _>(dev, a)?;
-                    symmetric::<T, _, _, _>(dev, small, &Dense::symmetric(dev, a), which, wanted)
+                    dense_symmetric::<T, _, _>(dev, small, a, which, wanted, how)
                 }
             }
         })

@@ -116,6 +116,12 @@ impl How {
         }
     }
 
+    /// Seconds that the model predicts for this work on the first GPU, if one starts.
+    pub fn predicted_on_gpu(&self, work: &Work) -> Option<f64> {
+        let gpu = self.here().first_gpu()?;
+        Some(gpu.seconds(work, self.single))
+    }
+
     /// The processor for some work, as [`DeviceSettings::choose`] says.
     pub fn target(&self, work: impl Into<Work>) -> Processor {
         let choice = self.settings.choose(&work.into(), &self.here());

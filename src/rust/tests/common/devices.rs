@@ -125,6 +125,10 @@ impl Dispatch for Devices {
         }
     }
 
+    fn seconds_on_gpu(&self, _: &Work) -> Option<f64> {
+        self.gpu_from.map(|_| 0.0)
+    }
+
     fn free_memory(&self) -> Option<u64> {
         Some(1 << 30)
     }

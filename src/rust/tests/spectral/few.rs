@@ -5,6 +5,7 @@ use super::common::residual::{orthogonality, product};
 use super::common::{for_each_device, Host};
 use super::kinds::{rectangular, symmetric, with_values};
 use cudafactor::algo::dense;
+use cudafactor::algo::lanczos::direct;
 use cudafactor::algo::lanczos::eigen::symmetric as few_of;
 use cudafactor::algo::lanczos::operator::{mirrored, Dense};
 use cudafactor::algo::lanczos::svd::largest;
@@ -13,6 +14,7 @@ use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::base::error::Error;
 use cudafactor::base::scalar::Scalar;
 use cudafactor::device::elementwise::Elementwise;
+use cudafactor::device::spectral::SymmetricEigen;
 use faer::{Mat, MatRef};
 
 for_each_device!(
@@ -53,6 +55,25 @@ fn svd<T: Scalar, D: Elementwise<T>>(
 ) -> Result<Found, Error> {
     let x = dev.load(a.view())?;
     largest::<T, D, _, _>(dev, &CpuDevice::new(1), &Dense::new(dev, &x), wanted)
+}
+
+/// As [`eigen`], from all values.
+fn eigen_directly<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>>(
+    dev: &D,
+    a: &Host<T>,
+    which: Which,
+    wanted: &Wanted,
+) -> Result<Found, Error> {
+    direct::eigen::<T, D>(dev, &dev.load(a.view())?, which, wanted)
+}
+
+/// As [`svd`], from all values.
+fn svd_directly<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>>(
+    dev: &D,
+    a: &Host<T>,
+    wanted: &Wanted,
+) -> Result<Found, Error> {
+    direct::singular::<T, D, _>(dev, &CpuDevice::new(1), &dev.load(a.view())?, wanted)
 }
 
 /// All eigenvalues in decreasing order.
@@ -107,7 +128,7 @@ fn is_done<T: Scalar>(name: &str, found: &Found, n: usize) {
     }
 }
 
-fn eigenvalues_of_every_kind<T: Scalar, D: Elementwise<T>>(dev: &D) {
+fn eigenvalues_of_every_kind<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>>(dev: &D) {
     for n in [1, 2, 9, 40, 260] {
         for (name, a) in symmetric::<T>(n) {
             let a = Host::<T>::from_fn(n, n, |i, j| a.at(i.max(j), i.min(j)));
@@ -120,23 +141,25 @@ fn eigenvalues_of_every_kind<T: Scalar, D: Elementwise<T>>(dev: &D) {
                 }
                 let k = k.min(n);
                 let name = format!("{name}, order {n}, {k}");
-                let found = eigen(dev, &a, Which::Magnitude, &wanted(k)).unwrap();
-                let mut expected = every.clone();
-                expected.sort_by(|x, y| y.abs().total_cmp(&x.abs()));
+                let mut expected: Vec<f64> = every.iter().map(|v| v.abs()).collect();
+                expected.sort_by(|x, y| y.total_cmp(x));
                 expected.truncate(k);
-                // Which of two values with nearly the same magnitude is taken depends on rounding.
-                let mut sizes: Vec<f64> = found.values.iter().map(|v| v.abs()).collect();
-                sizes.sort_by(|x, y| y.total_cmp(x));
-                let expected: Vec<f64> = expected.iter().map(|v| v.abs()).collect();
-                check::<T>(&name, &sizes, &expected, n, norm);
-                assert!(found.values.windows(2).all(|w| w[0] >= w[1]), "{name}");
-                is_done::<T>(&name, &found, n);
+                for solve in [eigen, eigen_directly] {
+                    let found = solve(dev, &a, Which::Magnitude, &wanted(k)).unwrap();
+                    // Which of two values with nearly the same magnitude is taken depends on
+                    // rounding.
+                    let mut sizes: Vec<f64> = found.values.iter().map(|v| v.abs()).collect();
+                    sizes.sort_by(|x, y| y.total_cmp(x));
+                    check::<T>(&name, &sizes, &expected, n, norm);
+                    assert!(found.values.windows(2).all(|w| w[0] >= w[1]), "{name}");
+                    is_done::<T>(&name, &found, n);
+                }
             }
         }
     }
 }
 
-fn singular_values_of_every_kind<T: Scalar, D: Elementwise<T>>(dev: &D) {
+fn singular_values_of_every_kind<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>>(dev: &D) {
     for (m, n) in [
         (1, 1),
         (1, 7),
@@ -159,9 +182,11 @@ fn singular_values_of_every_kind<T: Scalar, D: Elementwise<T>>(dev: &D) {
             for k in [1, 3, 8, m.min(n)] {
                 let k = k.min(m.min(n));
                 let name = format!("{name}, {m} x {n}, {k}");
-                let found = svd(dev, &a, &wanted(k)).unwrap();
-                check::<T>(&name, &found.values, &every[..k], m.max(n), every[0]);
-                is_done::<T>(&name, &found, m.max(n));
+                for solve in [svd, svd_directly] {
+                    let found = solve(dev, &a, &wanted(k)).unwrap();
+                    check::<T>(&name, &found.values, &every[..k], m.max(n), every[0]);
+                    is_done::<T>(&name, &found, m.max(n));
+                }
             }
         }
     }

@@ -27,12 +27,12 @@ use crate::device::elementwise::{Elementwise, Scaling};
 use crate::device::spectral::SymmetricEigen;
 
 /// Eigenvectors of a matrix of this norm.
-struct Pairs<M> {
-    vectors: M,
-    norm: f64,
+pub(super) struct Pairs<M> {
+    pub vectors: M,
+    pub norm: f64,
     /// How many times the limit a residual may be.
-    slack: f64,
-    restarts: usize,
+    pub slack: f64,
+    pub restarts: usize,
 }
 
 /// The most wanted eigenvalues of a symmetric matrix, and orthonormal eigenvectors with the signs
@@ -225,7 +225,7 @@ fn some<T: Scalar, D: Elementwise<T>, H: SymmetricEigen<f64>, A: Linear<T, D>>(
 }
 
 /// Computes values and residuals by a product, and undoes the scaling.
-fn checked<T: Scalar, D: Elementwise<T>, A: Linear<T, D>>(
+pub(super) fn checked<T: Scalar, D: Elementwise<T>, A: Linear<T, D>>(
     dev: &D,
     scaled: &Scaled<'_, D, A>,
     pairs: Pairs<D::Mat<'static>>,

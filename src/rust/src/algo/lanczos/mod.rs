@@ -14,6 +14,7 @@
 mod basis;
 mod consistency;
 mod course;
+pub mod direct;
 pub mod eigen;
 pub mod host;
 pub mod operator;

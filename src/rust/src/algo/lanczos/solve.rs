@@ -2,6 +2,7 @@
 
 use faer::MatRef;
 
+use super::direct;
 use super::eigen::symmetric;
 use super::host::{HostLinear, OnHost};
 use super::operator::{mirrored, Dense, SparseSymmetric};
@@ -18,8 +19,10 @@ use crate::base::sparse::symmetric::Symmetric;
 use crate::cost::plan::device::suits_sparse;
 use crate::cost::work::Work;
 use crate::device::dispatch::{AnyDevice, Dispatch, Routine};
+use crate::device::elementwise::Elementwise;
 use crate::device::memory::Memory;
 use crate::device::sparse::Columns;
+use crate::device::spectral::SymmetricEigen;
 
 /// A matrix in memory of the host.
 #[derive(Clone, Copy)]
@@ -100,38 +103,75 @@ fn with_dense<H: Small>(
         x,
         dim,
         which,
+        devices,
     };
     devices.run(work(dim, &task.wanted), &mut routine)
 }
 
 /// A dense matrix; without `which`, its singular values.
-struct WithDense<'s, 'h, H> {
+struct WithDense<'s, 'h, H, P> {
     task: &'s Task<'h, H>,
     x: &'s [f64],
     dim: (usize, usize),
     which: Option<Which>,
+    devices: &'s P,
 }
 
-impl<H: Small> Routine for WithDense<'_, '_, H> {
+impl<H: Small, P: Dispatch> Routine for WithDense<'_, '_, H, P> {
     type Value = Found;
 
     fn run<T: Scalar, D: AnyDevice<T>>(&mut self, dev: &D) -> Result<Found> {
         let x = T::borrow_host(self.x)?;
         let x = MatRef::from_column_major_slice(&x, self.dim.0, self.dim.1);
-        let (wanted, small) = (&self.task.wanted, self.task.small);
+        let (Task { wanted, small, .. }, devices) = (self.task, self.devices);
         let Some(which) = self.which else {
             let a = Memory::<T>::load(dev, x)?;
-            return largest::<T, D, _, _>(dev, small, &Dense::new(dev, &a), wanted);
+            return dense_singular::<T, D, _>(dev, *small, &a, wanted, devices);
         };
         if is_symmetric(x)? {
             let a = Memory::<T>::load(dev, x)?;
-            return symmetric::<T, D, _, _>(dev, small, &Dense::symmetric(dev, &a), which, wanted);
+            return dense_symmetric::<T, D, _>(dev, *small, &a, which, wanted, devices);
         }
         let lower = Memory::<T>::load_temporary(dev, x, Part::Lower)?;
         let a = mirrored::<T, D>(dev, &lower)?;
         drop(lower);
-        symmetric::<T, D, _, _>(dev, small, &Dense::symmetric(dev, &a), which, wanted)
+        dense_symmetric::<T, D, _>(dev, *small, &a, which, wanted, devices)
     }
+}
+
+/// Eigenvalues of a symmetric matrix of the device, by the quicker method.
+///
+/// # Errors
+/// Those of [`symmetric`].
+pub fn dense_symmetric<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
+    dev: &D,
+    small: &H,
+    a: &D::Mat<'_>,
+    which: Which,
+    wanted: &Wanted,
+    devices: &impl Dispatch,
+) -> Result<Found> {
+    if direct::is_quicker(devices, dev.processor(), dev.shape(a), false, wanted) {
+        return direct::eigen::<T, D>(dev, a, which, wanted);
+    }
+    symmetric::<T, D, _, _>(dev, small, &Dense::symmetric(dev, a), which, wanted)
+}
+
+/// Singular values of a matrix of the device, by the quicker method.
+///
+/// # Errors
+/// Those of [`largest`].
+pub fn dense_singular<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
+    dev: &D,
+    small: &H,
+    a: &D::Mat<'_>,
+    wanted: &Wanted,
+    devices: &impl Dispatch,
+) -> Result<Found> {
+    if direct::is_quicker(devices, dev.processor(), dev.shape(a), true, wanted) {
+        return direct::singular::<T, D, H>(dev, small, a, wanted);
+    }
+    largest::<T, D, _, _>(dev, small, &Dense::new(dev, a), wanted)
 }
 
 /// A sparse symmetric matrix on a GPU, or on the host.

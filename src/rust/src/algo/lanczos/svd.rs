@@ -30,12 +30,12 @@ use crate::base::scalar::{try_zeroed, Scalar};
 use crate::device::elementwise::Elementwise;
 
 /// Singular vectors.
-struct Triplets<M> {
-    left: M,
-    right: M,
+pub(super) struct Triplets<M> {
+    pub left: M,
+    pub right: M,
     /// How many times the limit a residual may be.
-    slack: f64,
-    restarts: usize,
+    pub slack: f64,
+    pub restarts: usize,
 }
 
 /// The largest singular values, and orthonormal vectors with the signs of [`dense_svd`].
@@ -200,7 +200,7 @@ fn some<T: Scalar, D: Elementwise<T>, H: Small, A: Linear<T, D>>(
 }
 
 /// Computes values and residuals by products, and undoes the scaling.
-fn checked<T: Scalar, D: Elementwise<T>, A: Linear<T, D>>(
+pub(super) fn checked<T: Scalar, D: Elementwise<T>, A: Linear<T, D>>(
     dev: &D,
     scaled: &Scaled<'_, D, A>,
     triplets: Triplets<D::Mat<'static>>,

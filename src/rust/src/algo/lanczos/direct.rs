@@ -1,0 +1,153 @@
+//! A few values of a dense matrix from all of them, on the device that has the matrix.
+//!
+//! A step of the iteration waits for the host, so that on a GPU all values of a matrix of some
+//! thousand rows take less time than a few by iteration: see [`is_quicker`].
+
+use crate::algo::dense::svd::{tall::tall, Small};
+use crate::algo::lanczos::basis::Basis;
+use crate::algo::lanczos::eigen::{checked as checked_pairs, Pairs};
+use crate::algo::lanczos::operator::{Dense, Scaled};
+use crate::algo::lanczos::svd::{checked as checked_triplets, Triplets};
+use crate::algo::lanczos::wanted::{dense_slack, Found, Wanted, Which};
+use crate::base::error::{Error, Result};
+use crate::base::matrix::Block;
+use crate::base::processor::Processor;
+use crate::base::scalar::{try_zeroed, Scalar};
+use crate::cost::work::Work;
+use crate::device::dispatch::Dispatch;
+use crate::device::elementwise::{Elementwise, Index, Scaling};
+use crate::device::spectral::SymmetricEigen;
+
+/// Seconds of a step of the iteration, besides products, and of a row of the matrix for all steps:
+/// on one H200, from `eigen-host.md`.
+const STEP: f64 = 3e-4;
+const ROW: f64 = 2e-5;
+
+/// Where gaps are large, the iteration takes about half of the steps that random matrices take.
+const EASY: f64 = 0.5;
+
+/// Whether all eigenvalues, or with `singular` all singular values, take less time on this
+/// processor than those wanted do by iteration.
+pub fn is_quicker(
+    devices: &impl Dispatch,
+    processor: Processor,
+    (m, n): (usize, usize),
+    singular: bool,
+    wanted: &Wanted,
+) -> bool {
+    let least = m.min(n);
+    if processor == Processor::Cpu || wanted.is_most(least) {
+        return false;
+    }
+    let (all, sides) = match singular {
+        true => (Work::svd((m, n), (least, least)), 2.0),
+        false => (Work::eigen(n, true), 1.0),
+    };
+    let steps = sides * STEP * wanted.room() as f64;
+    let few = EASY * (steps + ROW * m.max(n) as f64);
+    devices
+        .seconds_on_gpu(&all)
+        .is_some_and(|seconds| seconds <= few)
+}
+
+/// As [`symmetric`](super::eigen::symmetric), from all eigenvalues. Of `a` the lower triangle is
+/// decomposed, and both have to be there.
+///
+/// # Errors
+/// Those of [`symmetric`](super::eigen::symmetric).
+pub fn eigen<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>>(
+    dev: &D,
+    a: &D::Mat<'_>,
+    which: Which,
+    wanted: &Wanted,
+) -> Result<Found> {
+    let (_, n) = dev.shape(a);
+    let dense = Dense::symmetric(dev, a);
+    let start = Basis::<T, D>::new(dev, n, 0).fresh(1)?;
+    let (scaled, _) = Scaled::new(dev, &dense, &start)?;
+    let (copy, exponent) = brought_to_one(dev, a)?;
+    let mut values = try_zeroed::<T>(n)?;
+    let mut z = dev.blank(n, n)?;
+    dev.syev(&copy, &mut values, Some(&mut z))?;
+    drop(copy);
+    let values: Vec<f64> = values.into_iter().map(T::to_f64).collect();
+    let places: Vec<i32> = which.order(&values)[..wanted.count]
+        .iter()
+        .map(|&place| place as i32)
+        .collect();
+    let mut vectors = dev.blank(n, wanted.count)?;
+    let (rows, columns) = (Index::From(0), Index::List(&places));
+    dev.gather(rows, columns, T::from_f64(0.0), &z, &mut vectors)?;
+    drop(z);
+    let largest = values.iter().fold(0.0, |most: f64, v| v.abs().max(most));
+    let pairs = Pairs {
+        vectors,
+        norm: largest * f64::from(exponent + scaled.exponent()).exp2(),
+        slack: dense_slack(n),
+        restarts: 0,
+    };
+    checked_pairs(dev, &scaled, pairs, n, wanted)
+}
+
+/// As [`largest`](super::svd::largest), from all singular values. The `host` decomposes small
+/// matrices.
+///
+/// # Errors
+/// Those of [`largest`](super::svd::largest).
+pub fn singular<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
+    dev: &D,
+    host: &H,
+    a: &D::Mat<'_>,
+    wanted: &Wanted,
+) -> Result<Found> {
+    let (m, n) = dev.shape(a);
+    let dense = Dense::new(dev, a);
+    let start = Basis::<T, D>::new(dev, n, 0).fresh(1)?;
+    let (scaled, _) = Scaled::new(dev, &dense, &start)?;
+    let (mut copy, _) = brought_to_one(dev, a)?;
+    let size = m.min(n);
+    let (mut u, mut v) = (dev.blank(m, size)?, dev.blank(n, size)?);
+    if m < n {
+        let mut turned = dev.blank(n, m)?;
+        dev.transpose(&copy, &mut turned)?;
+        copy = turned;
+        tall(dev, Some(host), copy, Some(&mut v), Some(&mut u))?;
+    } else {
+        tall(dev, Some(host), copy, Some(&mut u), Some(&mut v))?;
+    }
+    let first = |side: &D::Mat<'static>| -> Result<D::Mat<'static>> {
+        let (rows, _) = dev.shape(side);
+        let mut columns = dev.blank(rows, wanted.count)?;
+        let block = Block::leading(rows, wanted.count);
+        dev.copy_block(side, block, &mut columns, (0, 0))?;
+        Ok(columns)
+    };
+    let triplets = Triplets {
+        left: first(&u)?,
+        right: first(&v)?,
+        slack: dense_slack(m.max(n)),
+        restarts: 0,
+    };
+    drop((u, v));
+    checked_triplets(dev, &scaled, triplets, wanted)
+}
+
+/// `2^-exponent A` with columns of norm two at most, and the exponent.
+fn brought_to_one<T: Scalar, D: Elementwise<T>>(
+    dev: &D,
+    a: &D::Mat<'_>,
+) -> Result<(D::Mat<'static>, i32)> {
+    let (m, n) = dev.shape(a);
+    let size = dev.column_norms(a)?.into_iter().fold(0.0, f64::max);
+    if !size.is_finite() {
+        return Err(Error::NonFiniteIn { argument: "x" });
+    }
+    let exponent = match size > 0.0 {
+        true => (size.log2().floor() as i32).max(-1000),
+        false => 0,
+    };
+    let mut scaled = dev.blank(m, n)?;
+    let by = vec![f64::from(-exponent).exp2(); n];
+    dev.scale_columns(a, &by, Scaling::Replace, &mut scaled)?;
+    Ok((scaled, exponent))
+}

@@ -174,6 +174,7 @@ blocks <- list(
   },
   `host-eigen` = function() {
     d <- read_result("eigen-host")
+    d <- d[d$task %in% d$task[!is.na(d$torch_ms)], ]
     components <- startsWith(d$task, "prcomp")
     base <- by_order(d[!components, ], "task", "base_over_ours")
     torch <- by_order(d[!components, ], "task", "torch_over_ours")

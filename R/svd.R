@@ -43,7 +43,8 @@
 #'   a function `x`, or `type` names no norm.
 #' - `cudafactor_error_device_unavailable`: the GPU that `device` names does not exist.
 #' - `cudafactor_error_device_memory`: the GPU lacks room for `x`, its QR factorization and 8 square
-#'   matrices of order `min(n, p)`, or for the columns of \eqn{U} and \eqn{V}.
+#'   matrices of order `min(n, p)` (more if few singular values are of the size of the largest), or
+#'   for the columns of \eqn{U} and \eqn{V}.
 #' - `cudafactor_error_not_converged`: no method found values that pass the check below.
 #'
 #' @section Accuracy: The matrix is scaled by a power of two first, in double precision, so the

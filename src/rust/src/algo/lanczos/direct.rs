@@ -1,7 +1,7 @@
 //! A few values of a dense matrix from all of them, on the device that has the matrix.
 //!
-//! A step of the iteration waits for the host, so that on a GPU all values of a matrix of some
-//! thousand rows take less time than a few by iteration: see [`is_quicker`].
+//! A step of the iteration waits for the host. So on a GPU all values of a matrix of some thousand
+//! rows take less time than a few by iteration: see [`is_quicker`].
 
 use crate::algo::dense::svd::{tall::tall, Small};
 use crate::algo::lanczos::basis::Basis;
@@ -18,8 +18,8 @@ use crate::device::dispatch::Dispatch;
 use crate::device::elementwise::{Elementwise, Index, Scaling};
 use crate::device::spectral::SymmetricEigen;
 
-/// Seconds of a step of the iteration, besides products, and of a row of the matrix for all steps:
-/// on one H200, from `eigen-host.md`.
+/// Seconds of a step of the iteration, and of a row of a square matrix for all steps. From times on
+/// one H200, which `docs/design/experiments/singular-values.md` has.
 const STEP: f64 = 3e-4;
 const ROW: f64 = 2e-5;
 
@@ -39,15 +39,20 @@ pub fn is_quicker(
     if processor == Processor::Cpu || wanted.is_most(least) {
         return false;
     }
-    let (all, sides) = match singular {
-        true => (Work::svd((m, n), (least, least)), 2.0),
-        false => (Work::eigen(n, true), 1.0),
+    let all = match singular {
+        true => Work::svd((m, n), (least, least)),
+        false => Work::eigen(n, true),
     };
-    let steps = sides * STEP * wanted.room() as f64;
-    let few = EASY * (steps + ROW * m.max(n) as f64);
+    let few = EASY * iteration(least, singular, wanted);
     devices
         .seconds_on_gpu(&all)
         .is_some_and(|seconds| seconds <= few)
+}
+
+/// Seconds of the iteration for a matrix with this smaller dimension, besides products.
+fn iteration(least: usize, singular: bool, wanted: &Wanted) -> f64 {
+    let sides = if singular { 2.0 } else { 1.0 };
+    sides * STEP * wanted.room() as f64 + ROW * least as f64
 }
 
 /// As [`symmetric`](super::eigen::symmetric), from all eigenvalues. Of `a` the lower triangle is
@@ -139,15 +144,30 @@ fn brought_to_one<T: Scalar, D: Elementwise<T>>(
 ) -> Result<(D::Mat<'static>, i32)> {
     let (m, n) = dev.shape(a);
     let size = dev.column_norms(a)?.into_iter().fold(0.0, f64::max);
-    if !size.is_finite() {
+    if size.is_nan() {
         return Err(Error::NonFiniteIn { argument: "x" });
     }
+    // The norm of finite numbers may be infinite.
     let exponent = match size > 0.0 {
-        true => (size.log2().floor() as i32).max(-1000),
+        true => size.log2().floor().clamp(-1000.0, 1000.0) as i32,
         false => 0,
     };
     let mut scaled = dev.blank(m, n)?;
     let by = vec![f64::from(-exponent).exp2(); n];
     dev.scale_columns(a, &by, Scaling::Replace, &mut scaled)?;
     Ok((scaled, exponent))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn iterations_take_what_was_measured() {
+        let wanted = Wanted::new(20, 1e-10, 10);
+        for (n, seconds) in [(512, 0.036), (1024, 0.045), (2048, 0.074), (4096, 0.118)] {
+            let ratio = iteration(n, false, &wanted) / seconds;
+            assert!((0.8..1.3).contains(&ratio), "{n}: {ratio}");
+        }
+    }
 }

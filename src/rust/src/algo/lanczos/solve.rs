@@ -11,7 +11,7 @@ use super::wanted::{Found, Wanted, Which};
 use crate::algo::dense::svd::Small;
 use crate::algo::dense::symmetry::is_symmetric;
 use crate::algo::krylov::host_blocks::Host;
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::base::matrix::Part;
 use crate::base::processor::Processor;
 use crate::base::scalar::Scalar;
@@ -152,7 +152,11 @@ pub fn dense_symmetric<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Smal
     devices: &impl Dispatch,
 ) -> Result<Found> {
     if direct::is_quicker(devices, dev.processor(), dev.shape(a), false, wanted) {
-        return direct::eigen::<T, D>(dev, a, which, wanted);
+        // All values take more memory.
+        match direct::eigen::<T, D>(dev, a, which, wanted) {
+            Err(Error::DeviceMemory { .. }) => {}
+            found => return found,
+        }
     }
     symmetric::<T, D, _, _>(dev, small, &Dense::symmetric(dev, a), which, wanted)
 }
@@ -169,7 +173,10 @@ pub fn dense_singular<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small
     devices: &impl Dispatch,
 ) -> Result<Found> {
     if direct::is_quicker(devices, dev.processor(), dev.shape(a), true, wanted) {
-        return direct::singular::<T, D, H>(dev, small, a, wanted);
+        match direct::singular::<T, D, H>(dev, small, a, wanted) {
+            Err(Error::DeviceMemory { .. }) => {}
+            found => return found,
+        }
     }
     largest::<T, D, _, _>(dev, small, &Dense::new(dev, a), wanted)
 }

@@ -17,9 +17,8 @@
 //! condition: they are products of orthogonal matrices.
 
 use super::by_qr::{by_qr, descending, Columns};
-use super::checks::{is_right, is_right_sum};
 use super::Parts;
-use crate::base::error::{Error, Result};
+use crate::base::error::Result;
 use crate::base::matrix::{Block, Trans};
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::device::elementwise::{Elementwise, Index};
@@ -102,21 +101,9 @@ impl<M, T: Scalar> Level<M, T> {
         Ok(())
     }
 
-    /// The decomposition of `x`, if it passes its check.
-    pub fn checked<D>(self, dev: &D, x: &M) -> Result<Option<Parts<M, T>>>
-    where
-        D: Elementwise<T> + Memory<T, Mat<'static> = M>,
-    {
-        let d = descending(self.d);
-        let checked = match &self.left {
-            Some(left) => is_right(dev, x, &d, left, &self.right),
-            None => is_right_sum(dev, x, &d),
-        };
-        match checked {
-            Ok(()) => Ok(Some((d, self.left.map(|left| (left, self.right))))),
-            Err(Error::NotConverged { .. }) => Ok(None),
-            Err(e) => Err(e),
-        }
+    /// The decomposition.
+    pub fn parts(self) -> Parts<M, T> {
+        (descending(self.d), self.left.map(|left| (left, self.right)))
     }
 }
 

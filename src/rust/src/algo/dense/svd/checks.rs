@@ -1,6 +1,7 @@
 //! Checks of a singular value decomposition by products with a vector of random signs.
 
 use super::vectors::times;
+use super::Parts;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Trans;
 use crate::base::probe::{distance, scaled, signs, squares};
@@ -51,5 +52,22 @@ pub(super) fn is_right_sum<T: Scalar, D: Elementwise<T>>(
     match (norm - squares(d)).abs() <= allowed::<T>(d.len()) * norm {
         true => Ok(()),
         false => Err(Error::NotConverged { routine: "dgesdd" }),
+    }
+}
+
+/// Whether a decomposition of `x` passes [`is_right`] or, without vectors, [`is_right_sum`].
+pub(super) fn passes<T: Scalar, D: Elementwise<T>>(
+    dev: &D,
+    x: &D::Mat<'_>,
+    (d, vectors): &Parts<D::Mat<'static>, T>,
+) -> Result<bool> {
+    let checked = match vectors {
+        Some((left, right)) => is_right(dev, x, d, left, right),
+        None => is_right_sum(dev, x, d),
+    };
+    match checked {
+        Ok(()) => Ok(true),
+        Err(Error::NotConverged { .. }) => Ok(false),
+        Err(e) => Err(e),
     }
 }

@@ -12,14 +12,13 @@
 
 use faer::{MatMut, MatRef};
 
-use super::by_qr::descending;
 use super::vectors::{start, times, unit};
 use super::Parts;
 use crate::base::error::Result;
 use crate::base::matrix::{Block, Part, Trans};
 use crate::base::probe::{distance, squares};
 use crate::base::scalar::{try_zeroed, Scalar};
-use crate::device::elementwise::Elementwise;
+use crate::device::elementwise::{Elementwise, Index};
 use crate::device::memory::Memory;
 
 /// Steps of the power method.
@@ -112,11 +111,16 @@ impl<M, T: Scalar> Leading<M, T> {
             true => (-self.corner, T::from_f64(-1.0)),
             false => (self.corner, T::from_f64(1.0)),
         };
-        d.insert(0, size);
-        let d = descending(d);
+        // The power method may have missed a larger value, and rounding may have made one.
+        let place = d.partition_point(|d| *d > size);
+        d.insert(place, size);
         let Some((u, v)) = vectors else {
             return Ok((d, None));
         };
+        let order: Vec<i32> = (1..=place as i32)
+            .chain([0])
+            .chain(place as i32 + 1..d.len() as i32)
+            .collect();
         let whole = |y: &M, sign: T, part: &M| -> Result<M> {
             let (k, _) = dev.shape(part);
             let mut whole = dev.blank(k + 1, k + 1)?;
@@ -126,7 +130,13 @@ impl<M, T: Scalar> Leading<M, T> {
             dev.copy_block(&corner, Block::leading(1, 1), &mut whole, (0, 0))?;
             dev.copy_block(part, Block::leading(k, k), &mut whole, (1, 1))?;
             reflect(dev, y, &mut whole)?;
-            Ok(whole)
+            if place == 0 {
+                return Ok(whole);
+            }
+            let mut ordered = dev.blank(k + 1, k + 1)?;
+            let (rows, columns) = (Index::From(0), Index::List(&order));
+            dev.gather(rows, columns, zero, &whole, &mut ordered)?;
+            Ok(ordered)
         };
         let left = whole(&self.left, sign, &u)?;
         let right = whole(&self.right, T::from_f64(1.0), &v)?;
@@ -189,4 +199,30 @@ fn reflect<T: Scalar, D: Elementwise<T>>(
     let mut along = dev.blank(1, cols)?;
     dev.gemm(one, Trans::Yes, y, Trans::No, a, zero, &mut along)?;
     dev.gemm(-one, Trans::No, y, Trans::No, &along, one, a)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::cpu::CpuDevice;
+    use faer::Mat;
+
+    fn splits(x: &Mat<f64>) -> Option<f64> {
+        let dev = CpuDevice::new(1);
+        let x = dev.load_temporary(x.as_ref(), Part::All).unwrap();
+        let found = split::<f64, _>(&dev, &x).unwrap();
+        found.map(|(leading, _)| leading.corner.abs())
+    }
+
+    #[test]
+    fn only_a_value_far_above_the_others_is_split_off() {
+        let n = 150;
+        let positive = Mat::from_fn(n, n, |i, j| 1.0 + 0.1 * ((i * i + 3 * j) as f64).sin());
+        let size = splits(&positive).unwrap();
+        assert!((size - n as f64).abs() < 0.1 * n as f64, "{size}");
+        let mixed = Mat::from_fn(n, n, |i, j| ((i * i * 7 + j * j * 3 + i * j) as f64).sin());
+        assert!(splits(&mixed).is_none());
+        assert!(splits(&Mat::identity(n, n)).is_none());
+        assert!(splits(&Mat::zeros(n, n)).is_none());
+    }
 }

@@ -7,6 +7,7 @@
 use faer::{MatMut, MatRef};
 
 use super::by_gram::{largest_column, level};
+use super::checks::passes;
 use super::leading::split;
 use super::{by_polar, svd, Parts, Small};
 use crate::base::error::Result;
@@ -47,10 +48,9 @@ fn decompose_after<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
     }
     // Products of the largest entries neither overflow nor vanish.
     let size = largest_column(dev, &x)?;
-    let unit = if size > 0.0 {
-        size.log2().floor().exp2()
-    } else {
-        1.0
+    let unit = match size > 0.0 {
+        true => size.log2().floor().max(-1000.0).exp2(),
+        false => 1.0,
     };
     let mut scaled = dev.blank(n, n)?;
     dev.scale_columns(&x, &vec![1.0 / unit; n], Scaling::Replace, &mut scaled)?;
@@ -61,18 +61,33 @@ fn decompose_after<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
     };
     let (mut d, vectors) = match largest {
         Some((largest, rest)) => {
-            drop(scaled);
+            // The first of these calls checks the answer of all.
+            let kept = (leading == LEADING).then_some(scaled);
             let found = decompose_after(dev, host, leading - 1, rest, vectors)?;
-            largest.join(dev, found)?
+            let parts = largest.join(dev, found)?;
+            match kept {
+                Some(x) if !passes(dev, &x, &parts)? => whole(dev, host, &x, vectors)?,
+                _ => parts,
+            }
         }
-        None => match in_levels(dev, host, &scaled, vectors)? {
-            Some(parts) => parts,
-            None => by_polar::of_square(dev, &scaled, vectors)?,
-        },
+        None => whole(dev, host, &scaled, vectors)?,
     };
     let unit = T::from_f64(unit);
     d.iter_mut().for_each(|d| *d *= unit);
     Ok((d, vectors))
+}
+
+/// The decomposition by levels, or else by a polar decomposition.
+fn whole<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
+    dev: &D,
+    host: Option<&H>,
+    x: &D::Mat<'static>,
+    vectors: bool,
+) -> Result<Parts<D::Mat<'static>, T>> {
+    match in_levels(dev, host, x, vectors)? {
+        Some(parts) => Ok(parts),
+        None => by_polar::of_square(dev, x, vectors),
+    }
 }
 
 /// The decomposition by levels, unless another way is quicker or the answer fails its check.
@@ -89,7 +104,8 @@ fn in_levels<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
         let found = decompose(dev, host, rest, vectors)?;
         level.join(dev, found)?;
     }
-    level.checked(dev, x)
+    let parts = level.parts();
+    Ok(passes(dev, x, &parts)?.then_some(parts))
 }
 
 /// Decomposes a small matrix on the host, in double precision.

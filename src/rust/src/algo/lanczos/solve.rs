@@ -56,7 +56,7 @@ pub fn work(dim: (usize, usize), wanted: &Wanted) -> Work {
 ///
 /// # Errors
 /// Those of [`symmetric`] and of the device. A sparse matrix with parts that do not fit together is
-/// [`Error::Dimension`](crate::base::error::Error::Dimension).
+/// [`Error::Dimension`].
 pub fn eigen<H: Small>(
     task: &Task<'_, H>,
     a: Matrix<'_>,

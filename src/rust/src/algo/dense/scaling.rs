@@ -15,6 +15,7 @@ use crate::base::error::{Error, Result};
 use crate::base::matrix::Part;
 use crate::base::scalar::{room, try_zeroed, Scalar};
 use crate::base::threads::wanted;
+use crate::device::elementwise::{Elementwise, Scaling};
 use crate::device::spectral::SymmetricEigen;
 
 /// A scaled copy of a matrix, perhaps in another precision.
@@ -209,6 +210,26 @@ pub(crate) fn scaled_there<S: Scalar, T: Scalar, D: SymmetricEigen<T>>(
         dev.scale(by, &mut a)?;
     }
     Ok(Some((a, exponent)))
+}
+
+/// The largest norm of a column of a matrix without NaN.
+pub(crate) fn largest_column<T: Scalar, D: Elementwise<T>>(dev: &D, a: &D::Mat<'_>) -> Result<f64> {
+    Ok(dev.column_norms(a)?.into_iter().fold(0.0, f64::max))
+}
+
+/// `2^-exponent A`, whose longest column has a norm in `[1, 2)`, and the exponent, between -1000
+/// and 1000. The norm of finite numbers may be infinite.
+pub(crate) fn columns_to_one<T: Scalar, D: Elementwise<T>>(
+    dev: &D,
+    a: &D::Mat<'_>,
+) -> Result<(D::Mat<'static>, i32)> {
+    let (m, n) = dev.shape(a);
+    let size = largest_column(dev, a)?.min(1000_f64.exp2());
+    let exponent = exponent_of(size).max(-1000);
+    let by = vec![f64::from(-exponent).exp2(); n];
+    let mut scaled = dev.blank(m, n)?;
+    dev.scale_columns(a, &by, Scaling::Replace, &mut scaled)?;
+    Ok((scaled, exponent))
 }
 
 /// The matrix, if S is T.

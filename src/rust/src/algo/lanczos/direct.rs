@@ -3,19 +3,20 @@
 //! A step of the iteration waits for the host. So on a GPU all values of a matrix of some thousand
 //! rows take less time than a few by iteration: see [`is_quicker`].
 
+use crate::algo::dense::scaling::columns_to_one;
 use crate::algo::dense::svd::{tall::tall, Small};
 use crate::algo::lanczos::basis::Basis;
 use crate::algo::lanczos::eigen::{checked as checked_pairs, Pairs};
 use crate::algo::lanczos::operator::{Dense, Scaled};
 use crate::algo::lanczos::svd::{checked as checked_triplets, Triplets};
 use crate::algo::lanczos::wanted::{dense_slack, Found, Wanted, Which};
-use crate::base::error::{Error, Result};
+use crate::base::error::Result;
 use crate::base::matrix::Block;
 use crate::base::processor::Processor;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::cost::work::Work;
 use crate::device::dispatch::Dispatch;
-use crate::device::elementwise::{Elementwise, Index, Scaling};
+use crate::device::elementwise::{Elementwise, Index};
 use crate::device::spectral::SymmetricEigen;
 
 /// Seconds of a step of the iteration, and of a row of a square matrix for all steps. From times on
@@ -70,7 +71,7 @@ pub fn eigen<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>>(
     let dense = Dense::symmetric(dev, a);
     let start = Basis::<T, D>::new(dev, n, 0).fresh(1)?;
     let (scaled, _) = Scaled::new(dev, &dense, &start)?;
-    let (copy, exponent) = brought_to_one(dev, a)?;
+    let (copy, exponent) = columns_to_one(dev, a)?;
     let mut values = try_zeroed::<T>(n)?;
     let mut z = dev.blank(n, n)?;
     dev.syev(&copy, &mut values, Some(&mut z))?;
@@ -109,7 +110,7 @@ pub fn singular<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
     let dense = Dense::new(dev, a);
     let start = Basis::<T, D>::new(dev, n, 0).fresh(1)?;
     let (scaled, _) = Scaled::new(dev, &dense, &start)?;
-    let (mut copy, _) = brought_to_one(dev, a)?;
+    let (mut copy, _) = columns_to_one(dev, a)?;
     let size = m.min(n);
     let (mut u, mut v) = (dev.blank(m, size)?, dev.blank(n, size)?);
     if m < n {
@@ -135,27 +136,6 @@ pub fn singular<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
     };
     drop((u, v));
     checked_triplets(dev, &scaled, triplets, wanted)
-}
-
-/// `2^-exponent A` with columns of norm two at most, and the exponent.
-fn brought_to_one<T: Scalar, D: Elementwise<T>>(
-    dev: &D,
-    a: &D::Mat<'_>,
-) -> Result<(D::Mat<'static>, i32)> {
-    let (m, n) = dev.shape(a);
-    let size = dev.column_norms(a)?.into_iter().fold(0.0, f64::max);
-    if size.is_nan() {
-        return Err(Error::NonFiniteIn { argument: "x" });
-    }
-    // The norm of finite numbers may be infinite.
-    let exponent = match size > 0.0 {
-        true => size.log2().floor().clamp(-1000.0, 1000.0) as i32,
-        false => 0,
-    };
-    let mut scaled = dev.blank(m, n)?;
-    let by = vec![f64::from(-exponent).exp2(); n];
-    dev.scale_columns(a, &by, Scaling::Replace, &mut scaled)?;
-    Ok((scaled, exponent))
 }
 
 #[cfg(test)]

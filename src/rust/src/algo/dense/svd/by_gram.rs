@@ -18,6 +18,7 @@
 
 use super::by_qr::{by_qr, descending, Columns};
 use super::Parts;
+use crate::algo::dense::scaling::largest_column;
 use crate::base::error::Result;
 use crate::base::matrix::{Block, Trans};
 use crate::base::scalar::{try_zeroed, Scalar};
@@ -105,11 +106,6 @@ impl<M, T: Scalar> Level<M, T> {
     pub fn parts(self) -> Parts<M, T> {
         (descending(self.d), self.left.map(|left| (left, self.right)))
     }
-}
-
-/// The largest norm of a column.
-pub(super) fn largest_column<T: Scalar, D: Elementwise<T>>(dev: &D, x: &D::Mat<'_>) -> Result<f64> {
-    Ok(dev.column_norms(x)?.into_iter().fold(0.0, f64::max))
 }
 
 /// How many of these squares of singular values, in descending order, the first level finds.

@@ -6,14 +6,15 @@
 
 use faer::{MatMut, MatRef};
 
-use super::by_gram::{largest_column, level};
+use super::by_gram::level;
 use super::checks::passes;
 use super::leading::split;
 use super::{by_polar, svd, Parts, Small};
+use crate::algo::dense::scaling::columns_to_one;
 use crate::base::error::Result;
 use crate::base::matrix::Part;
 use crate::base::scalar::{narrow, try_zeroed, widened, Scalar};
-use crate::device::elementwise::{Elementwise, Scaling};
+use crate::device::elementwise::Elementwise;
 use crate::device::memory::Memory;
 use crate::device::spectral::SymmetricEigen;
 
@@ -47,13 +48,7 @@ fn decompose_after<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
         return on_host(dev, host, &x, vectors);
     }
     // Products of the largest entries neither overflow nor vanish.
-    let size = largest_column(dev, &x)?;
-    let unit = match size > 0.0 {
-        true => size.log2().floor().max(-1000.0).exp2(),
-        false => 1.0,
-    };
-    let mut scaled = dev.blank(n, n)?;
-    dev.scale_columns(&x, &vec![1.0 / unit; n], Scaling::Replace, &mut scaled)?;
+    let (scaled, exponent) = columns_to_one(dev, &x)?;
     drop(x);
     let largest = match leading {
         0 => None,
@@ -72,7 +67,7 @@ fn decompose_after<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
         }
         None => whole(dev, host, &scaled, vectors)?,
     };
-    let unit = T::from_f64(unit);
+    let unit = T::from_f64(f64::from(exponent).exp2());
     d.iter_mut().for_each(|d| *d *= unit);
     Ok((d, vectors))
 }

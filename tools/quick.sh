@@ -41,9 +41,6 @@ column() { echo "$row" | cut -d ';' -f "$1" | sed 's/^ *//'; }
 program=$(column 2) tests=$(column 3) units=$(column 4) files=$(column 5)
 
 . tools/env.sh
-# Quicker to build; a panic names its line all the same.
-CARGO_PROFILE_DEV_DEBUG=0
-export CARGO_PROFILE_DEV_DEBUG
 library=build/quick
 mkdir -p "$library"
 

@@ -1,9 +1,10 @@
 #!/bin/sh
-# R CMD check, with all tests, of the source package on the R of Debian's next release: in a chroot,
-# without network. The chroot stays in build/next-root, and the compiled crates in it, so that the
-# next run is quick. Needs Linux, root, debootstrap and a Debian mirror. Where one is missing it
-# prints a line that begins with "test-next: left out:", and exits with 0, or with 1 where
-# CUDAFACTOR_REQUIRE_NEXT=1. CUDAFACTOR_DEBIAN_MIRROR names another mirror.
+# R CMD check, with all tests, of the source package on the R of Debian's next release: in a
+# chroot, without network. The chroot stays in build/next-root, and the compiled crates in it, so
+# that the next run is quick. The first takes the crates that `make test` compiled. Needs Linux,
+# root, debootstrap and a Debian mirror. Where one is missing it prints a line that begins with
+# "test-next: left out:", and exits with 0, or with 1 where CUDAFACTOR_REQUIRE_NEXT=1.
+# CUDAFACTOR_DEBIAN_MIRROR names another mirror.
 
 cd "$(dirname "$0")/.." || exit 1
 . tools/env.sh
@@ -36,7 +37,7 @@ alone() { unshare --mount --propagation private --pid --fork --kill-child "$@"; 
 # The Rust of this machine is under /opt/rust, and cannot be changed.
 in_root() {
   alone "$@" sh -e -c '
-    root=$1 rust=$2 command=$3
+    root=$1 rust=$2 command=$3 target=$4
     mkdir -p "$root/opt/rust" "$root/package"
     mount --bind "$rust" "$root/opt/rust"
     mount -o remount,bind,ro "$root/opt/rust"
@@ -44,8 +45,8 @@ in_root() {
     mount --rbind /dev "$root/dev"
     exec env -i PATH=/opt/rust/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
       TERM=dumb DEBIAN_FRONTEND=noninteractive ${http_proxy:+http_proxy="$http_proxy"} \
-      CARGO_TARGET_DIR=/package/target chroot "$root" sh -e -c "$command"
-  ' sh "$root" "$rust" "$command"
+      CUDAFACTOR_PROFILE=r-check CARGO_TARGET_DIR="$target" chroot "$root" sh -e -c "$command"
+  ' sh "$root" "$rust" "$command" "$CARGO_TARGET_DIR"
 }
 
 make_root() {
@@ -100,6 +101,16 @@ rm -rf "$work/build" "$work/tools"
 mkdir -p "$work/build" "$work/tools"
 cp tools/env.sh tools/check.sh "$work/tools/"
 cp build/cudafactor_*.tar.gz "$work/build/"
+
+# Cargo takes a compiled crate for the same one if its sources have the same path. What asks R for
+# its version is compiled again.
+compiled=$CARGO_TARGET_DIR/vendored
+copy=$root$compiled
+if [ -d "$compiled/r-check" ] && ! [ -d "$copy" ]; then
+  mkdir -p "$copy"
+  cp -a "$compiled/r-check" "$compiled/vendor" "$compiled/vendor.sum" "$copy/"
+  rm -rf "$copy"/r-check/.fingerprint/cudafactor-* "$copy"/r-check/.fingerprint/extendr-*
+fi
 
 started=$(date +%s)
 # A shell's background ignores interrupts, which tests send.

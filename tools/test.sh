@@ -5,11 +5,9 @@
 cd "$(dirname "$0")/.." || exit 1
 sh tools/setup.sh test || exit 1
 . tools/env.sh
-# Quicker to build; a panic names its line all the same.
-CARGO_PROFILE_DEV_DEBUG=0
 # What is built once has no use for what builds it faster a second time.
 CARGO_INCREMENTAL=0
-export CARGO_PROFILE_DEV_DEBUG CARGO_INCREMENTAL
+export CARGO_INCREMENTAL
 
 logs=build/logs
 rm -rf "$logs"
@@ -90,7 +88,6 @@ docs_are_current() {
 lints() {
   step "rust: formatting" sh tools/lint.sh format
   step "rust: clippy, R" sh tools/lint.sh r
-  step "rust: clippy, CUDA" sh tools/lint.sh cuda
   step "rust: clippy, CUDA and R" sh tools/lint.sh default
   step "rust: documentation" sh tools/lint.sh documentation
   step "scripts: POSIX shell" checkbashisms .ci/run configure configure.win cleanup \
@@ -111,9 +108,9 @@ uses_of_package() {
 
 # Each of these leaves a core idle for part of its time, so that two take less together than one
 # after the other. Some tests measure time or interrupt what runs: next to them runs nothing but a
-# compilation of the lowest priority. `make check` and
-# `make test-next` build the package as users do, and R CMD check there builds the vignettes again,
-# which R CMD build has just built from the same sources.
+# compilation of the lowest priority. `make check` builds the package as users do. R CMD check there
+# and in `make test-next` builds the vignettes again, which R CMD build has just built from the same
+# sources.
 lints &
 step "package: R CMD build" env CUDAFACTOR_PROFILE=r-check sh tools/build.sh
 wait

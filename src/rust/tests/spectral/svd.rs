@@ -4,7 +4,7 @@ use super::common::residual::{orthogonality, product};
 use super::common::Host;
 use super::kinds::{down, rectangular, unit};
 use super::ALLOWED;
-use cudafactor::algo::dense::svd::svd_by;
+use cudafactor::algo::dense::svd::{svd_by, Method};
 use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::base::error::{Error, Result};
 use cudafactor::base::scalar::Scalar;
@@ -15,7 +15,7 @@ use faer::{Mat, MatMut, MatRef};
 /// A device and its way to singular values.
 struct Way<D> {
     device: D,
-    direct: bool,
+    method: Method,
     /// What decomposes small matrices for it.
     host: Option<CpuDevice>,
 }
@@ -24,15 +24,23 @@ impl<D> Way<D> {
     fn direct(device: D) -> Self {
         Way {
             device,
-            direct: true,
+            method: Method::Routine,
             host: None,
+        }
+    }
+
+    fn levels(device: D) -> Self {
+        Way {
+            device,
+            method: Method::Levels,
+            host: Some(CpuDevice::new(1)),
         }
     }
 
     fn indirect(device: D) -> Self {
         Way {
             device,
-            direct: false,
+            method: Method::Products,
             host: None,
         }
     }
@@ -40,7 +48,7 @@ impl<D> Way<D> {
     fn hosted(device: D) -> Self {
         Way {
             device,
-            direct: false,
+            method: Method::Products,
             host: Some(CpuDevice::new(1)),
         }
     }
@@ -62,7 +70,7 @@ impl<T: Scalar, D: Elementwise<T> + SingularValues<T>> Decompose<T> for Way<D> {
         u: Option<MatMut<'_, T>>,
         v: Option<MatMut<'_, T>>,
     ) -> Result<Vec<S>> {
-        svd_by(&self.device, self.direct, self.host.as_ref(), x, u, v)
+        svd_by(&self.device, self.method, self.host.as_ref(), x, u, v)
     }
 }
 
@@ -84,6 +92,14 @@ macro_rules! for_each_way {
             #[test]
             fn cpu_one_thread() {
                 super::$body::<f64, _>(&Way::direct(CpuDevice::new(1)));
+            }
+            #[test]
+            fn cpu_levels_f64() {
+                super::$body::<f64, _>(&Way::levels(CpuDevice::new(2)));
+            }
+            #[test]
+            fn cpu_levels_f32() {
+                super::$body::<f32, _>(&Way::levels(CpuDevice::new(2)));
             }
             #[test]
             fn cpu_indirect_f64() {

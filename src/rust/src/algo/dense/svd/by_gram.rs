@@ -36,6 +36,9 @@ const LEVEL: f64 = 15.0;
 /// The time of a polar decomposition, with eigenvectors.
 const POLAR: f64 = 45.0;
 
+/// The time of the CPU's routine: some 1.3 times that of a level.
+const ROUTINE: f64 = 20.0;
+
 /// What the first level finds of `X = U D V'`.
 pub(super) struct Level<M, T> {
     /// Its singular values, and approximations of the others.
@@ -49,10 +52,11 @@ pub(super) struct Level<M, T> {
 }
 
 /// The first level of a square matrix of norm about one. `None` if all levels take longer than a
-/// polar decomposition.
+/// polar decomposition, or the device's `routine`.
 pub(super) fn level<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>>(
     dev: &D,
     x: &D::Mat<'static>,
+    routine: bool,
     vectors: bool,
 ) -> Result<Option<Level<D::Mat<'static>, T>>> {
     let (_, n) = dev.shape(x);
@@ -63,7 +67,8 @@ pub(super) fn level<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>>(
     let mut ascending = dev.blank(n, n)?;
     dev.syev(&gram, &mut squares, Some(&mut ascending))?;
     squares.reverse();
-    if work(&squares) > POLAR {
+    let other = if routine { ROUTINE } else { POLAR };
+    if work(&squares, other) > other {
         return Ok(None);
     }
     let mut right = gram;
@@ -115,15 +120,15 @@ fn in_range<T: Scalar>(squares: &[T]) -> usize {
 }
 
 /// The time of all levels. Below rounding the squares mean nothing, and the rest is taken to need
-/// a polar decomposition.
-fn work<T: Scalar>(squares: &[T]) -> f64 {
+/// the `other` way, whose time for the whole matrix is given.
+fn work<T: Scalar>(squares: &[T], other: f64) -> f64 {
     let n = squares.len() as f64;
     let rounding = n * T::EPS * squares[0].to_f64();
     let (mut rest, mut work) = (squares, 0.0);
     while let Some(first) = rest.first() {
         let cube = (rest.len() as f64 / n).powi(3);
         if first.to_f64() <= rounding {
-            return work + POLAR * cube;
+            return work + other * cube;
         }
         work += LEVEL * cube;
         rest = &rest[in_range(rest)..];
@@ -158,7 +163,7 @@ mod tests {
 
     fn of(values: impl Iterator<Item = f64>) -> (usize, f64) {
         let squares: Vec<f64> = values.map(|s| s * s).collect();
-        (in_range(&squares), work(&squares))
+        (in_range(&squares), work(&squares, POLAR))
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Singular value decomposition, `X = U D V'`.
 //!
-//! Golub & Van Loan, 4th ed., section 8.6; LAPACK `gesdd`. [`tall`] is for devices that have
-//! no [`SingularValues::gesvd`].
+//! Golub & Van Loan, 4th ed., section 8.6; LAPACK `gesdd`. [`tall`] is for large matrices, and for
+//! devices that have no [`SingularValues::gesvd`].
 //!
 //! # Signs
 //! The component of largest magnitude in each column of V is positive: the first one, if several
@@ -20,6 +20,8 @@ mod vectors;
 
 use faer::{MatMut, MatRef};
 
+use self::square::Others;
+use self::tall::tall_with;
 use crate::algo::dense::scaling::{descaled, scaled_there, Scaled};
 use crate::algo::dense::signs;
 use crate::base::error::Result;
@@ -36,10 +38,35 @@ pub trait Small: Elementwise<f64> + SingularValues<f64> {}
 
 impl<H: Elementwise<f64> + SingularValues<f64>> Small for H {}
 
+/// Up to this smaller dimension the CPU's routine takes least time.
+const DIRECTLY: usize = 32;
+
+/// A way to singular values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// The device's routine.
+    Routine,
+    /// Products and eigenvectors, and the routine for matrices that these do not suit.
+    Levels,
+    /// Products and eigenvectors, with a polar decomposition in place of the routine.
+    Products,
+}
+
+impl Method {
+    /// The quickest one for a matrix with this smaller dimension.
+    fn quickest(is_direct: bool, size: usize, vectors: bool) -> Self {
+        match is_direct {
+            false => Method::Products,
+            true if vectors && size > DIRECTLY => Method::Levels,
+            true => Method::Routine,
+        }
+    }
+}
+
 /// Singular values in descending order, and vectors in the columns of `u` and `v`.
 ///
-/// The matrix may have more precision than the device computes in. A device without a routine of
-/// its own leaves small matrices to the `host`, if given.
+/// The matrix may have more precision than the device computes in. The `host`, if given, decomposes
+/// what is too small for a GPU, and `X'X` of tall matrices with few columns.
 ///
 /// For an m by n matrix `u` has `min(m, n)` columns or m, and `v` `min(m, n)` or n.
 ///
@@ -53,13 +80,15 @@ pub fn svd<S: Scalar, T: Scalar, D: Elementwise<T> + SingularValues<T>, H: Small
     u: Option<MatMut<'_, T>>,
     v: Option<MatMut<'_, T>>,
 ) -> Result<Vec<S>> {
-    svd_by(dev, D::DIRECT, host, x, u, v)
+    let size = x.nrows().min(x.ncols());
+    let method = Method::quickest(D::DIRECT, size, u.is_some() || v.is_some());
+    svd_by(dev, method, host, x, u, v)
 }
 
-/// As [`svd`], by the device's routine if `direct`, and else by products and eigenvectors.
+/// As [`svd`], by this method.
 pub fn svd_by<S: Scalar, T: Scalar, D: Elementwise<T> + SingularValues<T>, H: Small>(
     dev: &D,
-    direct: bool,
+    method: Method,
     host: Option<&H>,
     x: MatRef<'_, S>,
     mut u: Option<MatMut<'_, T>>,
@@ -71,12 +100,12 @@ pub fn svd_by<S: Scalar, T: Scalar, D: Elementwise<T> + SingularValues<T>, H: Sm
     }
     let mut d = try_zeroed::<T>(size)?;
     // The other way is for matrices with at least as many rows as columns.
-    let turned = !direct && x.nrows() < x.ncols();
+    let turned = method != Method::Routine && x.nrows() < x.ncols();
     let exponent;
     {
         let mut left = u.as_mut().map(|u| dev.output(u.as_mut())).transpose()?;
         let mut right = v.as_mut().map(|v| dev.output(v.as_mut())).transpose()?;
-        if direct {
+        if method == Method::Routine {
             let scaled = Scaled::<T>::all(x)?;
             let a = dev.load(scaled.view())?;
             dev.gesvd(&a, &mut d, left.as_mut(), right.as_mut())?;
@@ -84,9 +113,11 @@ pub fn svd_by<S: Scalar, T: Scalar, D: Elementwise<T> + SingularValues<T>, H: Sm
         } else {
             let a;
             (a, exponent) = loaded(dev, x, turned)?;
+            let routine = method == Method::Levels;
+            let others = Others { host, routine };
             d = match turned {
-                true => tall::tall(dev, host, a, right.as_mut(), left.as_mut())?,
-                false => tall::tall(dev, host, a, left.as_mut(), right.as_mut())?,
+                true => tall_with(dev, others, a, right.as_mut(), left.as_mut())?,
+                false => tall_with(dev, others, a, left.as_mut(), right.as_mut())?,
             };
         }
         if D::FINISHES {

@@ -1,22 +1,22 @@
-//! Singular value decomposition of square matrices on devices without a routine of their own.
+//! Singular value decomposition of square matrices by products and eigenvectors.
 //!
-//! The host decomposes small ones. [`leading`](super::leading) splits large singular values off
-//! others. [`by_gram`](super::by_gram) takes those with few small singular values, and
-//! [`by_polar`] the rest.
+//! The host decomposes small ones for a GPU. [`leading`](super::leading) splits large singular
+//! values off others. [`by_gram`](super::by_gram) takes those with few small singular values. The
+//! device's routine takes the rest, or [`by_polar`] where there is none.
 
 use faer::{MatMut, MatRef};
 
 use super::by_gram::level;
 use super::checks::passes;
 use super::leading::split;
-use super::{by_polar, svd, Parts, Small};
+use super::{by_polar, svd, Parts, Small, DIRECTLY};
 use crate::algo::dense::scaling::columns_to_one;
 use crate::base::error::Result;
 use crate::base::matrix::Part;
 use crate::base::scalar::{narrow, try_zeroed, widened, Scalar};
 use crate::device::elementwise::Elementwise;
 use crate::device::memory::Memory;
-use crate::device::spectral::SymmetricEigen;
+use crate::device::spectral::SingularValues;
 
 /// Up to this order the host decomposes a matrix while a device would wait for itself: other ways
 /// are some hundred launches.
@@ -25,27 +25,45 @@ pub(super) const SMALL: usize = 128;
 /// So many singular values are split off in a row, at most.
 const LEADING: usize = 8;
 
+/// What decomposes matrices that are small, or that levels do not suit.
+pub(super) struct Others<'h, H> {
+    /// What decomposes small matrices, for a GPU or in double precision.
+    pub host: Option<&'h H>,
+    /// Whether the device's routine takes the place of a polar decomposition, and small matrices.
+    pub routine: bool,
+}
+
+impl<H> Clone for Others<'_, H> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<H> Copy for Others<'_, H> {}
+
 /// Singular values of a square matrix, and the left and right vectors if they are wanted.
-pub(super) fn decompose<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
+pub(super) fn decompose<T: Scalar, D: Elementwise<T> + SingularValues<T>, H: Small>(
     dev: &D,
-    host: Option<&H>,
+    others: Others<'_, H>,
     x: D::Mat<'static>,
     vectors: bool,
 ) -> Result<Parts<D::Mat<'static>, T>> {
-    decompose_after(dev, host, LEADING, x, vectors)
+    decompose_after(dev, others, LEADING, x, vectors)
 }
 
 /// As [`decompose`], after no more than so many large singular values are `split` off.
-fn decompose_after<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
+fn decompose_after<T: Scalar, D: Elementwise<T> + SingularValues<T>, H: Small>(
     dev: &D,
-    host: Option<&H>,
+    others: Others<'_, H>,
     leading: usize,
     x: D::Mat<'static>,
     vectors: bool,
 ) -> Result<Parts<D::Mat<'static>, T>> {
     let (_, n) = dev.shape(&x);
-    if let Some(host) = host.filter(|_| n <= SMALL) {
-        return on_host(dev, host, &x, vectors);
+    match others.host {
+        _ if others.routine && n <= DIRECTLY => return by_routine(dev, &x, vectors),
+        Some(host) if !others.routine && n <= SMALL => return on_host(dev, host, &x, vectors),
+        _ => {}
     }
     // Products of the largest entries neither overflow nor vanish.
     let (scaled, exponent) = columns_to_one(dev, &x)?;
@@ -58,49 +76,66 @@ fn decompose_after<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
         Some((largest, rest)) => {
             // The first of these calls checks the answer of all.
             let kept = (leading == LEADING).then_some(scaled);
-            let found = decompose_after(dev, host, leading - 1, rest, vectors)?;
+            let found = decompose_after(dev, others, leading - 1, rest, vectors)?;
             let parts = largest.join(dev, found)?;
             match kept {
-                Some(x) if !passes(dev, &x, &parts)? => whole(dev, host, &x, vectors)?,
+                Some(x) if !passes(dev, &x, &parts)? => whole(dev, others, &x, vectors)?,
                 _ => parts,
             }
         }
-        None => whole(dev, host, &scaled, vectors)?,
+        None => whole(dev, others, &scaled, vectors)?,
     };
     let unit = T::from_f64(f64::from(exponent).exp2());
     d.iter_mut().for_each(|d| *d *= unit);
     Ok((d, vectors))
 }
 
-/// The decomposition by levels, or else by a polar decomposition.
-fn whole<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
+/// The decomposition by levels, or else by others.
+fn whole<T: Scalar, D: Elementwise<T> + SingularValues<T>, H: Small>(
     dev: &D,
-    host: Option<&H>,
+    others: Others<'_, H>,
     x: &D::Mat<'static>,
     vectors: bool,
 ) -> Result<Parts<D::Mat<'static>, T>> {
-    match in_levels(dev, host, x, vectors)? {
+    match in_levels(dev, others, x, vectors)? {
         Some(parts) => Ok(parts),
+        None if others.routine => by_routine(dev, x, vectors),
         None => by_polar::of_square(dev, x, vectors),
     }
 }
 
 /// The decomposition by levels, unless another way is quicker or the answer fails its check.
-fn in_levels<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
+fn in_levels<T: Scalar, D: Elementwise<T> + SingularValues<T>, H: Small>(
     dev: &D,
-    host: Option<&H>,
+    others: Others<'_, H>,
     x: &D::Mat<'static>,
     vectors: bool,
 ) -> Result<Option<Parts<D::Mat<'static>, T>>> {
-    let Some(mut level) = level(dev, x, vectors)? else {
+    let Some(mut level) = level(dev, x, others.routine, vectors)? else {
         return Ok(None);
     };
     if let Some(rest) = level.rest.take() {
-        let found = decompose(dev, host, rest, vectors)?;
+        let found = decompose(dev, others, rest, vectors)?;
         level.join(dev, found)?;
     }
     let parts = level.parts();
     Ok(passes(dev, x, &parts)?.then_some(parts))
+}
+
+/// The decomposition by the device's routine.
+fn by_routine<T: Scalar, D: Elementwise<T> + SingularValues<T>>(
+    dev: &D,
+    x: &D::Mat<'static>,
+    vectors: bool,
+) -> Result<Parts<D::Mat<'static>, T>> {
+    let (_, n) = dev.shape(x);
+    let mut d = try_zeroed(n)?;
+    if !vectors {
+        return dev.gesvd(x, &mut d, None, None).map(|()| (d, None));
+    }
+    let (mut u, mut v) = (dev.blank(n, n)?, dev.blank(n, n)?);
+    dev.gesvd(x, &mut d, Some(&mut u), Some(&mut v))?;
+    Ok((d, Some((u, v))))
 }
 
 /// Decomposes a small matrix on the host, in double precision.

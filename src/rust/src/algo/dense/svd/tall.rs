@@ -1,18 +1,18 @@
-//! Singular value decomposition on devices without a routine of their own.
+//! Singular value decomposition by products and eigenvectors.
 //!
 //! A matrix with more rows than columns is replaced by the R of its QR factorization, which
 //! [`square`](super::square) decomposes.
 
 use faer::{MatMut, MatRef};
 
-use super::square::{bring, decompose, read, SMALL};
+use super::square::{bring, decompose, read, Others, SMALL};
 use super::Small;
 use crate::algo::dense::eigen;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::{Block, Diag, Part, Side, Trans, Uplo};
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::device::elementwise::{Elementwise, Scaling};
-use crate::device::spectral::SymmetricEigen;
+use crate::device::spectral::SingularValues;
 
 /// Up to this condition products take the place of reflectors.
 const WELL_CONDITIONED: f64 = 64.0;
@@ -21,20 +21,32 @@ const WELL_CONDITIONED: f64 = 64.0;
 /// at least as many rows as columns. Its largest entry should be about one.
 ///
 /// `host`, if given, decomposes matrices of few columns, after QR.
-pub fn tall<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
+pub fn tall<T: Scalar, D: Elementwise<T> + SingularValues<T>, H: Small>(
     dev: &D,
     host: Option<&H>,
     x: D::Mat<'static>,
     u: Option<&mut D::Mat<'_>>,
     v: Option<&mut D::Mat<'_>>,
 ) -> Result<Vec<T>> {
+    let routine = D::DIRECT;
+    tall_with(dev, Others { host, routine }, x, u, v)
+}
+
+/// As [`tall`], with what decomposes some of the square matrices.
+pub(super) fn tall_with<T: Scalar, D: Elementwise<T> + SingularValues<T>, H: Small>(
+    dev: &D,
+    others: Others<'_, H>,
+    x: D::Mat<'static>,
+    u: Option<&mut D::Mat<'_>>,
+    v: Option<&mut D::Mat<'_>>,
+) -> Result<Vec<T>> {
     let (m, n) = dev.shape(&x);
     let u = match u {
-        Some(u) if m > n && dev.shape(u).1 == n => return with_left(dev, host, x, u, v),
+        Some(u) if m > n && dev.shape(u).1 == n => return with_left(dev, others, x, u, v),
         u => u,
     };
     let (square, reflectors) = triangle_if_tall(dev, x)?;
-    let (d, vectors) = decompose(dev, host, square, u.is_some() || v.is_some())?;
+    let (d, vectors) = decompose(dev, others, square, u.is_some() || v.is_some())?;
     let Some((left, right)) = vectors else {
         return Ok(d);
     };
@@ -51,15 +63,15 @@ pub fn tall<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
 /// If the condition is small, `U = X V D^-1` is one product. An X of few columns then needs no
 /// reflectors at all. U loses orthogonality by the condition times rounding if V and D come from R,
 /// and by its square if they come from `X'X`.
-fn with_left<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
+fn with_left<T: Scalar, D: Elementwise<T> + SingularValues<T>, H: Small>(
     dev: &D,
-    host: Option<&H>,
+    others: Others<'_, H>,
     mut x: D::Mat<'static>,
     u: &mut D::Mat<'_>,
     v: Option<&mut D::Mat<'_>>,
 ) -> Result<Vec<T>> {
     let (m, n) = dev.shape(&x);
-    if let Some(host) = host.filter(|_| n <= SMALL) {
+    if let Some(host) = others.host.filter(|_| n <= SMALL) {
         let mut gram = dev.blank(n, n)?;
         dev.syrk(Trans::Yes, &x, &mut gram)?;
         if let Some((d, right)) = by_squares(dev, host, &gram)? {
@@ -67,7 +79,7 @@ fn with_left<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
             return bring_right(dev, &right, v).map(|()| d);
         }
         if let Some(r) = triangle_by_products(dev, &x, gram, u)? {
-            let (d, vectors) = decompose(dev, Some(host), r, true)?;
+            let (d, vectors) = decompose(dev, others, r, true)?;
             if let Some((left, right)) = vectors.filter(|_| is_at_most(WELL_CONDITIONED, &d)) {
                 divide(dev, &x, &d, &right, left, u)?;
                 return bring_right(dev, &right, v).map(|()| d);
@@ -77,7 +89,7 @@ fn with_left<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
     let whole = Block::leading(m, n);
     dev.copy_block(&x, whole, u, (0, 0))?;
     let tau = dev.geqrf(u)?;
-    let (d, vectors) = decompose(dev, host, triangle(dev, u)?, true)?;
+    let (d, vectors) = decompose(dev, others, triangle(dev, u)?, true)?;
     let Some((left, right)) = vectors else {
         return Ok(d);
     };

@@ -80,7 +80,7 @@ non_finite_text <- function(routine, argument) {
 not_symmetric_text <- function(kind, reason) {
   way <- switch(kind,
     `function` = "gpu_svd(x, k = , Atrans = , dim = ) computes singular values",
-    factor = "give the matrix that was factored; gpu_svd(x, k = ) computes singular values",
+    factor = "Give the matrix that was factored; gpu_svd(x, k = ) computes singular values",
     tiles = paste(
       "gpu_svd(x, k = ) computes singular values,",
       "and gpu_eigen(as.matrix(x), symmetric = FALSE) all eigenvalues"
@@ -90,7 +90,7 @@ not_symmetric_text <- function(kind, reason) {
       "and gpu_eigen(x, symmetric = FALSE) all eigenvalues"
     )
   )
-  paste0(reason, ": ", way)
+  paste0(reason, ". ", way)
 }
 
 # What products with the operand showed.

@@ -1,8 +1,8 @@
 #' Eigenvalues and eigenvectors
 #'
-#' `gpu_eigen(x)` returns what [base::eigen()] returns, for real matrices. A GPU can compute those
-#' of a symmetric matrix, and the CPU computes those of others. For these base R's `eigen()` is as
-#' fast or faster.
+#' `gpu_eigen(x)` returns what [base::eigen()] returns, for real matrices. A GPU can decompose a
+#' symmetric matrix. The CPU decomposes a matrix that is not symmetric, for which base R's `eigen()`
+#' is as fast or faster.
 #'
 #' `gpu_eigen(x, k = 20)` returns 20 eigenvalues of a symmetric matrix, for which `x` is only
 #' multiplied with vectors. `x` can then also be a sparse matrix, a [tile_matrix()] or a function.
@@ -53,16 +53,22 @@
 #' }
 #' Other pairs are returned with a warning of class `cudafactor_warning_not_converged`, after
 #' `maxit` restarts, or sooner if errors of products keep residuals from falling. If values agree to
-#' 8 digits, the method looks for more copies of them. If the order is below `4 * k + 128`, the CPU
-#' computes all values. A GPU computes all values of a dense matrix of some thousand rows, where
-#' that takes less time. Then `iterations` is 0, and residuals may be larger by a factor
+#' 8 digits, the method looks for more copies of them.
+#'
+#' All values are computed instead in three cases. In each, residuals may be larger by a factor
 #' `4 * sqrt(n)`.
+#' \itemize{
+#'   \item The order is below `4 * k + 128`.
+#'   \item A GPU has the matrix, and needs less time for all values of it.
+#'   \item The iteration with a dense matrix has taken as much time, and `maxit` allows more
+#'     restarts. The smallest eigenvalues of a smooth covariance matrix are an example.
+#' }
 #'
 #' A [gpu_matrix] stays on its device. A dense matrix goes to the device that should be faster, a
 #' sparse one to a GPU from 50,000 rows on. A function gets a matrix with up to 64 columns, or `k`
-#' if that is more. It must return its product with a symmetric matrix. A file with both triangles
-#' needs `symmetric = TRUE`. Each product reads the file once. If the first products with a file or
-#' a function are not those of a symmetric matrix, the call stops.
+#' if that is more. It must return the product of a symmetric matrix with that one. A file with both
+#' triangles needs `symmetric = TRUE`. Each product reads the file once. If the first products with
+#' a file or a function are not those of a symmetric matrix, the call stops.
 #'
 #' @section Errors:
 #' - `cudafactor_error_non_finite`: `x` has NA, NaN or Inf. Errors about a matrix of a batch have
@@ -70,9 +76,9 @@
 #' - `cudafactor_error_dimension`: `x` is not square, has no rows, or has more than 3 dimensions.
 #' - `cudafactor_error_type`: `x` is complex, or is not a matrix of numbers.
 #' - `cudafactor_error_argument`: an argument has an invalid value.
-#' - `cudafactor_error_not_symmetric`: `k` or a batch is given, and a matrix is not symmetric. Field
-#'   `asymmetry` is about \eqn{\|x - x^T\| / \|x\|}{||x - x'|| / ||x||}, for a batch in the largest
-#'   entries.
+#' - `cudafactor_error_not_symmetric`: `k` or a batch is given, and a matrix is not symmetric. For a
+#'   function, a file or a batch, field `asymmetry` is about
+#'   \eqn{\|x - x^T\| / \|x\|}{||x - x'|| / ||x||}, for a batch in the largest entries.
 #' - `cudafactor_error_device_unavailable`: the GPU that `device` names does not exist, or the
 #'   matrix is not symmetric and `device` names a GPU.
 #' - `cudafactor_error_device_memory`: the GPU lacks room for 5 matrices of the dimensions of `x`,
@@ -96,7 +102,7 @@
 #' @param x A numeric or logical square matrix, an object that `as.matrix()` turns into one, a
 #'   [gpu_matrix], or an array of matrices.
 #' @param symmetric `TRUE` takes `x` as symmetric, `FALSE` as general. If missing,
-#'   `isSymmetric(unname(x))`. `FALSE` is an error for a batch.
+#'   `isSymmetric(unname(x))`. `FALSE` is an error for a batch and with `k`.
 #' @param only.values `TRUE` returns the values alone, which takes less time. The default is
 #'   `FALSE`.
 #' @param device `"auto"` (the default), `"cpu"`, `"cuda"` or `"cuda:N"`.
@@ -108,8 +114,8 @@
 #' @param which Which `k` eigenvalues, in RSpectra's words: `"LM"` (the default) for the largest
 #'   magnitudes, `"LA"` for the largest values, `"SA"` for the smallest.
 #' @param n The order of the matrix if `x` is a function.
-#' @param tol Relative tolerance, which counts where it is above rounding. `0` asks for residuals of
-#'   the size of rounding.
+#' @param tol Tolerance for a residual, relative to the value. The section "A few values" of
+#'   [gpu_eigen()] has the details. `0` asks for residuals of the size of rounding.
 #' @param maxit Restarts, at most.
 #' @references LAPACK routines of the same work: `dsyevr`, `dgeev`.
 #'

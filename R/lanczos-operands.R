@@ -81,8 +81,8 @@ as_symmetric_operand <- function(operand, x, symmetric, call) {
   }
   if (!known) {
     refuse(paste(
-      "'x' must be symmetric if 'k' is given, but isSymmetric() finds that it is not; if rounding",
-      "is the cause, symmetric = TRUE uses the lower triangle"
+      "'x' must be symmetric if 'k' is given, but isSymmetric() finds that it is not. Use",
+      "symmetric = TRUE, which reads the lower triangle, if rounding is the cause"
     ))
   }
   if (operand$kind == "sparse" && !nzchar(operand$stored)) {

@@ -22,8 +22,9 @@ check_no_function <- function(x, way, call) {
 few_limits <- function(k, tol, maxit, least, call) {
   k <- as_whole(k, "k", 1, least, call)
   tol <- as_number(tol, "tol", call)
-  if (!(tol >= 0)) {
-    abort_argument("tol", sprintf("'tol' must not be negative, but is %g", tol), call)
+  if (!(tol >= 0 && tol < Inf)) {
+    text <- "'tol' must be a finite number that is not negative, but is %g"
+    abort_argument("tol", sprintf(text, tol), call)
   }
   c(k, tol, as_whole(maxit, "maxit", 0, .Machine$integer.max, call))
 }

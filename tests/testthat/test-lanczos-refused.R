@@ -89,7 +89,7 @@ test_that("what is not symmetric is an error, early", {
   r <- chol_file(tile_matrix(z, files[[3L]], triangle = TRUE, tile = 64), files[[4L]])
   for (call in list(quote(gpu_eigen(r, k = 2)), quote(gpu_eigen(r, TRUE, k = 2)))) {
     expect_error(
-      eval(call), "a Cholesky factor: give the matrix that was factored",
+      eval(call), "a Cholesky factor. Give the matrix that was factored",
       class = "cudafactor_error_not_symmetric"
     )
   }
@@ -168,11 +168,11 @@ test_that("messages say what was found and what to do", {
   expect_match(said(gpu_svd(f, k = 1, dim = c(5, 5))), "^'Atrans' must be a function if 'x' is one")
   expect_match(said(gpu_svd(x, k = 1, Atrans = f)), "^'Atrans' can only be used if 'x' is a funct")
   expect_match(said(gpu_eigen(matrix(1:4, 2), k = 1)),
-    "isSymmetric.* symmetric = TRUE uses the lower triangle: gpu_svd.*gpu_eigen\\(x, symmetric = F")
+    "isSymmetric.* symmetric = TRUE, which reads the lower.* gpu_svd.*gpu_eigen\\(x, symmetric = F")
   for (y in list(x, f)) {
     n <- if (is.function(y)) 5
     expect_match(said(gpu_eigen(y, symmetric = FALSE, k = 1, n = n)),
-      "^'symmetric' must not be FALSE if 'k' is given: gpu_svd")
+      "^'symmetric' must not be FALSE if 'k' is given. gpu_svd")
   }
   raw <- tempfile()
   on.exit(unlink(raw))

@@ -60,6 +60,30 @@ test_that("copies, deficient rank, zeros and any scale", {
   }
 })
 
+test_that("all values are computed where an iteration would take longer", {
+  for_each_device(function(device) {
+    set.seed(12)
+    p <- matrix(stats::runif(800), 400)
+    x <- exp(-as.matrix(stats::dist(p))^2 / 0.1)
+    rounding <- 400 * .Machine$double.eps * 400
+    for (form in list(x, as_gpu(x, device))) {
+      e <- expect_no_warning(gpu_eigen(form, k = 3, which = "SA", device = device))
+      expect_true(max(abs(e$values)) < rounding)
+      expect_true(max(abs(x %*% e$vectors)) < rounding)
+    }
+    y <- with_spectrum(seq(1, 1.001, length.out = 400))
+    s <- expect_no_warning(gpu_svd(y, k = 3, tol = 0, device = device))
+    expect_few_svd(s, y, 3)
+    # The caller's limit comes first.
+    if (device == "cpu") {
+      expect_warning(
+        gpu_eigen(x, k = 3, which = "SA", maxit = 2, device = device),
+        class = "cudafactor_warning_not_converged"
+      )
+    }
+  })
+})
+
 test_that("matrices on a device, sparse ones and functions are the same", {
   skip_if_not_installed("Matrix")
   set.seed(4)

@@ -7,17 +7,17 @@ use crate::cost::work::Work;
 use crate::device::async_copy::AsyncCopy;
 use crate::device::elementwise::Elementwise;
 use crate::device::sparse::Sparse;
-use crate::device::spectral::SymmetricEigen;
+use crate::device::spectral::SingularValues;
 use crate::device::stencil::Stencil;
 
 /// A device with every capability, in the precision `T` and in both.
 pub trait AnyDevice<T: Scalar>:
-    Elementwise<T> + SymmetricEigen<T> + Elementwise<f64> + Elementwise<f32> + Sparse + Stencil
+    Elementwise<T> + SingularValues<T> + Elementwise<f64> + Elementwise<f32> + Sparse + Stencil
 {
 }
 
 impl<T: Scalar, D> AnyDevice<T> for D where
-    D: Elementwise<T> + SymmetricEigen<T> + Elementwise<f64> + Elementwise<f32> + Sparse + Stencil
+    D: Elementwise<T> + SingularValues<T> + Elementwise<f64> + Elementwise<f32> + Sparse + Stencil
 {
 }
 

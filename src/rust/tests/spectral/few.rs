@@ -14,7 +14,7 @@ use cudafactor::backend::cpu::CpuDevice;
 use cudafactor::base::error::Error;
 use cudafactor::base::scalar::Scalar;
 use cudafactor::device::elementwise::Elementwise;
-use cudafactor::device::spectral::SymmetricEigen;
+use cudafactor::device::spectral::{SingularValues, SymmetricEigen};
 use faer::{Mat, MatRef};
 
 for_each_device!(
@@ -68,7 +68,7 @@ fn eigen_directly<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>>(
 }
 
 /// As [`svd`], from all values.
-fn svd_directly<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>>(
+fn svd_directly<T: Scalar, D: Elementwise<T> + SingularValues<T>>(
     dev: &D,
     a: &Host<T>,
     wanted: &Wanted,
@@ -159,7 +159,7 @@ fn eigenvalues_of_every_kind<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>>(d
     }
 }
 
-fn singular_values_of_every_kind<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>>(dev: &D) {
+fn singular_values_of_every_kind<T: Scalar, D: Elementwise<T> + SingularValues<T>>(dev: &D) {
     for (m, n) in [
         (1, 1),
         (1, 7),

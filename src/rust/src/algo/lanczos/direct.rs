@@ -1,7 +1,9 @@
 //! A few values of a dense matrix from all of them, on the device that has the matrix.
 //!
 //! A step of the iteration waits for the host. So on a GPU all values of a matrix of some thousand
-//! rows take less time than a few by iteration: see [`is_quicker`].
+//! rows take less time than a few by iteration: see [`is_quicker`]. On any device they take less
+//! where values are close to each other, relative to the norm, such as the smallest of a covariance
+//! matrix: see [`patience`].
 
 use crate::algo::dense::scaling::columns_to_one;
 use crate::algo::dense::svd::{tall::tall, Small};
@@ -17,7 +19,7 @@ use crate::base::scalar::{try_zeroed, Scalar};
 use crate::cost::work::Work;
 use crate::device::dispatch::Dispatch;
 use crate::device::elementwise::{Elementwise, Index};
-use crate::device::spectral::SymmetricEigen;
+use crate::device::spectral::{SingularValues, SymmetricEigen};
 
 /// Seconds of a step of the iteration, and of a row of a square matrix for all steps. From times on
 /// one H200, which `docs/design/experiments/singular-values.md` has.
@@ -26,6 +28,13 @@ const ROW: f64 = 2e-5;
 
 /// Where gaps are large, the iteration takes about half of the steps that random matrices take.
 const EASY: f64 = 0.5;
+
+/// How much longer an operation of the iteration takes than one of all values on the CPU: few
+/// columns at once are bound by memory.
+const SLOWER: f64 = 3.0;
+
+/// Restarts that most matrices take at most.
+const RESTARTS: usize = 10;
 
 /// Whether all eigenvalues, or with `singular` all singular values, take less time on this
 /// processor than those wanted do by iteration.
@@ -48,6 +57,34 @@ pub fn is_quicker(
     devices
         .seconds_on_gpu(&all)
         .is_some_and(|seconds| seconds <= few)
+}
+
+/// A number of restarts that takes about as long as all eigenvalues, or with `singular` as all
+/// singular values.
+pub fn patience(
+    devices: &impl Dispatch,
+    processor: Processor,
+    (m, n): (usize, usize),
+    singular: bool,
+    wanted: &Wanted,
+) -> usize {
+    let least = m.min(n);
+    let (all, sides) = match singular {
+        true => (Work::svd((m, n), (least, least)), 2.0),
+        false => (Work::eigen(n, true), 1.0),
+    };
+    let fresh = (wanted.room() - wanted.kept()) as f64;
+    let restarts = match processor {
+        Processor::Cpu => {
+            let (rows, basis) = ((m + n) as f64 / 2.0, wanted.room() as f64);
+            let restart = sides * fresh * (2.0 * m as f64 * n as f64 + 4.0 * rows * basis);
+            all.flops / (SLOWER * restart)
+        }
+        _ => devices
+            .seconds_on_gpu(&all)
+            .map_or(f64::INFINITY, |seconds| seconds / (sides * STEP * fresh)),
+    };
+    (restarts as usize).max(RESTARTS)
 }
 
 /// Seconds of the iteration for a matrix with this smaller dimension, besides products.
@@ -100,7 +137,7 @@ pub fn eigen<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>>(
 ///
 /// # Errors
 /// Those of [`largest`](super::svd::largest).
-pub fn singular<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
+pub fn singular<T: Scalar, D: Elementwise<T> + SingularValues<T>, H: Small>(
     dev: &D,
     host: &H,
     a: &D::Mat<'_>,

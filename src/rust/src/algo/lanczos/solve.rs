@@ -22,7 +22,7 @@ use crate::device::dispatch::{AnyDevice, Dispatch, Routine};
 use crate::device::elementwise::Elementwise;
 use crate::device::memory::Memory;
 use crate::device::sparse::Columns;
-use crate::device::spectral::SymmetricEigen;
+use crate::device::spectral::{SingularValues, SymmetricEigen};
 
 /// A matrix in memory of the host.
 #[derive(Clone, Copy)]
@@ -151,34 +151,66 @@ pub fn dense_symmetric<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Smal
     wanted: &Wanted,
     devices: &impl Dispatch,
 ) -> Result<Found> {
-    if direct::is_quicker(devices, dev.processor(), dev.shape(a), false, wanted) {
-        // All values take more memory.
-        match direct::eigen::<T, D>(dev, a, which, wanted) {
-            Err(Error::DeviceMemory { .. }) => {}
-            found => return found,
-        }
-    }
-    symmetric::<T, D, _, _>(dev, small, &Dense::symmetric(dev, a), which, wanted)
+    let all = || direct::eigen::<T, D>(dev, a, which, wanted);
+    let few = |wanted: &Wanted| {
+        symmetric::<T, D, _, _>(dev, small, &Dense::symmetric(dev, a), which, wanted)
+    };
+    let matrix = (dev.processor(), dev.shape(a), false);
+    by_quicker(devices, matrix, wanted, &all, &few)
 }
 
 /// Singular values of a matrix of the device, by the quicker method.
 ///
 /// # Errors
 /// Those of [`largest`].
-pub fn dense_singular<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>, H: Small>(
+pub fn dense_singular<T: Scalar, D: Elementwise<T> + SingularValues<T>, H: Small>(
     dev: &D,
     small: &H,
     a: &D::Mat<'_>,
     wanted: &Wanted,
     devices: &impl Dispatch,
 ) -> Result<Found> {
-    if direct::is_quicker(devices, dev.processor(), dev.shape(a), true, wanted) {
-        match direct::singular::<T, D, H>(dev, small, a, wanted) {
-            Err(Error::DeviceMemory { .. }) => {}
-            found => return found,
+    let all = || direct::singular::<T, D, H>(dev, small, a, wanted);
+    let few = |wanted: &Wanted| largest::<T, D, _, _>(dev, small, &Dense::new(dev, a), wanted);
+    let matrix = (dev.processor(), dev.shape(a), true);
+    by_quicker(devices, matrix, wanted, &all, &few)
+}
+
+/// Values of a dense matrix, with its processor, its shape, and whether they are singular values.
+///
+/// `all` computes all values, `few` iterates. An iteration that has not found what is wanted in the
+/// time of all values gives way to these, unless the caller wants fewer restarts.
+fn by_quicker(
+    devices: &impl Dispatch,
+    (processor, shape, singular): (Processor, (usize, usize), bool),
+    wanted: &Wanted,
+    all: &dyn Fn() -> Result<Found>,
+    few: &dyn Fn(&Wanted) -> Result<Found>,
+) -> Result<Found> {
+    // All values take more memory.
+    let all = || match all() {
+        Err(Error::DeviceMemory { .. }) => Ok(None),
+        found => found.map(Some),
+    };
+    if direct::is_quicker(devices, processor, shape, singular, wanted) {
+        return all()?.map_or_else(|| few(wanted), Ok);
+    }
+    let maxit = direct::patience(devices, processor, shape, singular, wanted);
+    if wanted.maxit <= maxit {
+        return few(wanted);
+    }
+    let found = few(&Wanted { maxit, ..*wanted })?;
+    if !found.converged.contains(&false) {
+        return Ok(found);
+    }
+    match all()? {
+        None => few(wanted),
+        Some(mut whole) => {
+            whole.restarts = found.restarts;
+            whole.products += found.products;
+            Ok(whole)
         }
     }
-    largest::<T, D, _, _>(dev, small, &Dense::new(dev, a), wanted)
 }
 
 /// A sparse symmetric matrix on a GPU, or on the host.

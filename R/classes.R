@@ -19,12 +19,16 @@
 #' column (`x %*% b`) or one entry (`crossprod(b)`). Use `sum()` or `as.vector()` for ordinary
 #' numbers, for example for [stats::optim()].
 #'
-#' The functions of this package (`gpu_chol()` and so on) accept a `gpu_matrix`, and disregard
-#' `device` and `precision`. Most compute on its device and return a `gpu_matrix`. [gpu_lm_fit()],
-#' [gpu_eigen()], [gpu_svd()], [gpu_prcomp()] and the 2-norm of [gpu_norm()] copy it to the host and
-#' return ordinary data. [gpu_ginv()] copies it to the host and returns a `gpu_matrix`. Those of
-#' eigenvalues and singular values then compute where `device = "auto"` takes an ordinary matrix:
-#' see [gpu_matrix_spectral]. With `k`, [gpu_eigen()] and [gpu_svd()] compute on its device.
+#' The functions of this package (`gpu_chol()` and so on) accept a `gpu_matrix`. Most compute on its
+#' device, return a `gpu_matrix`, and disregard `device` and `precision`. These functions differ:
+#' * [gpu_eigen()], [gpu_svd()], [gpu_prcomp()], [gpu_ginv()] and the 2-norm of [gpu_norm()] copy it
+#'   to the host. They decompose it where `device = "auto"` takes an ordinary matrix, in double
+#'   precision: see [gpu_matrix_spectral]. They disregard `device` and `precision` too. [gpu_ginv()]
+#'   returns a `gpu_matrix` on the device of the matrix, and the others return ordinary data.
+#' * [gpu_eigen()] and [gpu_svd()] with `k` multiply it with vectors on its device, and return
+#'   ordinary data.
+#' * [gpu_lm_fit()] copies it to the host, obeys `device` and `precision`, and returns ordinary
+#'   data.
 #'
 #' Without a GPU the same class uses host memory and gives the same answers. [gpu_matrix_base] lists
 #' the functions of base R that work on it.

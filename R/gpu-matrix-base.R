@@ -16,7 +16,8 @@
 #' [gpu_matrix_stats].
 #'
 #' @section Computed on the device, ordinary results:
-#' [Sums, extremes and norms][gpu_matrix_sums], `determinant()`, `det()`, `rcond()`, `diag()`.
+#' [Sums, extremes and norms][gpu_matrix_sums] other than the 2-norm, `determinant()`, `det()`,
+#' `rcond()`, `diag()`.
 #'
 #' @section Computed by base R on the host:
 #' Comparisons and logic, `is.na()` and related functions, `as.vector()` and related functions,
@@ -27,8 +28,12 @@
 #' `subset()`, `lapply()` and related functions, `data.frame()`, `image()`, `persp()`, `boxplot()`,
 #' `hist()`, `plot()`.
 #'
-#' @section Computed by this package on the host:
-#' `eigen()`, `svd()`, `La.svd()`, `kappa()`, `prcomp()`: see [gpu_matrix_spectral].
+#' @section Copied to the host, computed by this package:
+#' `eigen()`, `svd()`, `La.svd()`, `norm(x, "2")` and `prcomp()`. They compute where
+#' `device = "auto"` takes an ordinary matrix: see [gpu_matrix_spectral].
+#'
+#' `kappa()` of a matrix in double precision copies R of a QR factorization on the device, unless
+#' `exact = TRUE`. Other cases of `kappa()` copy the matrix.
 #'
 #' @section Functions that need as.matrix():
 #' * `x` in a model formula, as in `lm(y ~ x)`; `write.csv()`, `cat()`, `formatC()`, `match()`,

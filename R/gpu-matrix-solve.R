@@ -141,7 +141,9 @@ name_solution_resident <- function(handle, a, b, names, call) {
 #' to the device as dense matrices.
 #'
 #' `rcond()` of a square matrix is estimated from an LU factorization on the device, as by LAPACK's
-#' `dgecon`. For other matrices R is copied to the host. `kappa()` copies the matrix.
+#' `dgecon`. For other matrices R is copied to the host. `kappa()` of a matrix in double
+#' precision copies R of a QR factorization on the device, unless `exact = TRUE`. Other cases of
+#' `kappa()` copy the matrix: see [gpu_matrix_spectral].
 #'
 #' In R before 4.4, `crossprod()`, `tcrossprod()`, `chol2inv()`, `backsolve()`, `forwardsolve()`,
 #' and `solve()` of an ordinary matrix with a `gpu_matrix` work only if this package is attached or

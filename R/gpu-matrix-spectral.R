@@ -2,17 +2,23 @@
 
 #' Eigenvalues and singular values of matrices on the GPU
 #'
-#' The algorithms of [gpu_eigen()], [gpu_svd()] and [gpu_prcomp()] compute `eigen()`, `svd()`,
-#' `La.svd()`, `norm(x, "2")`, `kappa()` and `prcomp()` of a [gpu_matrix]. They copy the matrix to
-#' the host. The computation then runs where `device = "auto"` takes an ordinary matrix, in double
-#' precision.
+#' `eigen()`, `svd()`, `La.svd()`, `norm(x, "2")` and `prcomp()` copy a [gpu_matrix] to the host.
+#' The algorithms of [gpu_eigen()], [gpu_svd()] and [gpu_prcomp()] then compute where
+#' `device = "auto"` takes an ordinary matrix, in double precision. The scores of `prcomp()` are a
+#' product on the device of the matrix.
 #'
 #' Values, shapes and errors are base R's. Signs of vectors follow the rule of [gpu_eigen()] and
 #' [gpu_svd()], and not LAPACK.
 #'
-#' `kappa()` takes the singular values if `exact = TRUE` and the norm is the 2-norm. Otherwise it
-#' estimates the condition from R of `qr(z)`, which the device computes. In single precision, or
-#' with other arguments, base R computes on the host.
+#' @section Condition numbers:
+#' * `kappa(z, exact = TRUE)` takes the singular values, as `svd()` does, for the 2-norm.
+#' * `kappa(z)` of a matrix in double precision copies R of a QR factorization on the device. Base R
+#'   estimates the condition from R on the host.
+#' * In single precision, or with other arguments, `kappa()` copies the matrix to the host, where
+#'   base R computes.
+#'
+#' Rounding decides the condition of a singular matrix: `kappa()` may be 1e32 where base R's is Inf,
+#' or the reverse.
 #'
 #' @section Functions that compute by base R's eigen():
 #' `princomp()` and [stats::cmdscale()] accept a `gpu_matrix` too, copy it to the host, and call
@@ -46,6 +52,7 @@
 #' e <- eigen((colMeans(z) - t(z)) / 2, symmetric = TRUE)
 #' e$vectors[, 1:2] %*% diag(sqrt(e$values[1:2]))
 #' @name gpu_matrix_spectral
+#' @aliases prcomp.gpu_matrix kappa.gpu_matrix
 NULL
 
 #' @rdname gpu_matrix_spectral

@@ -3,9 +3,11 @@
 #' Sums, extremes and norms of matrices on the GPU
 #'
 #' `sum()`, `min()`, `max()`, `range()`, `mean()`, `rowSums()`, `colSums()`, `rowMeans()`,
-#' `colMeans()`, `norm()` and `anyNA()` of a [gpu_matrix] are computed on its device. `prod()`,
-#' `any()`, `all()` and the spectral norm copy the matrix to the host, where [gpu_norm()] computes
-#' that norm.
+#' `colMeans()`, `norm()` and `anyNA()` of a [gpu_matrix] are computed on its device.
+#'
+#' `prod()`, `any()` and `all()` copy the matrix to the host, where base R computes them.
+#' `norm(x, "2")`, the spectral norm, copies it too, and computes where `device = "auto"` takes an
+#' ordinary matrix: see [gpu_matrix_spectral].
 #'
 #' @section Accuracy:
 #' Sums are computed in double precision for both precisions. Their order depends only on the
@@ -157,9 +159,8 @@ norm_resident <- function(x, type, call) {
     I = , i = largest(fold_resident("magnitudes", x, call, "rows")),
     F = , f = , E = , e = euclidean_norm(x, call),
     "2" = spectral_norm(x, how_there(call), call),
-    abort_argument("type",
-      base_text("argument type[1]='%s' must be one of 'M','1','O','I','F' or 'E'", type[[1L]]),
-      call)
+    # Its message depends on the version of R.
+    as_base(base::norm(matrix(0, 1L, 1L), type), invalid("type"), call)
   )
 }
 

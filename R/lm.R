@@ -104,9 +104,7 @@ gpu_lm_fit <- function(x, y, offset = NULL, method = "qr",
   if (is_design_batch(x)) {
     check_method(method, call)
     check_unused(...names(), call)
-    if (...length()) {
-      chkDots(...)
-    }
+    check_ignored(call, ...)
     return(lm_batch(
       x, y, offset, as_number(tol, "tol", call), singular.ok, device, precision, call
     ))
@@ -149,9 +147,7 @@ gpu_lm_fit <- function(x, y, offset = NULL, method = "qr",
   }
   check_method(method, call)
   check_unused(...names(), call)
-  if (...length()) {
-    chkDots(...)
-  }
+  check_ignored(call, ...)
   fit <- least_squares(
     x, as_double(y, call), as_number(tol, "tol", call), how(device, precision, call), call
   )

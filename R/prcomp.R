@@ -5,7 +5,8 @@
 #' `summary()`, `predict()`, `plot()`, `biplot()`. `prcomp(x)` of a [gpu_matrix] is the same
 #' computation.
 #'
-#' The singular values of a tall matrix follow a QR factorization. The scores are a product.
+#' X is the matrix after centring and scaling of its columns. `gpu_prcomp()` of a tall matrix
+#' factors `X = QR` first, and decomposes R alone. The scores are the product of X and `rotation`.
 #'
 #' @section Signs: The sign of a component is arbitrary, and base R's depends on its LAPACK. Here
 #' the loading of largest magnitude in each column of `rotation` is positive: the first one, if
@@ -33,7 +34,15 @@
 #'
 #' Arguments that nothing uses give the warning `cudafactor_warning_argument`.
 #'
-#' @inheritSection gpu_svd Accuracy
+#' @section Accuracy: Columns are centred and scaled in double precision. The result X is multiplied
+#' by a power of two, so the accuracy does not depend on the unit of its entries. In single
+#' precision entries may therefore be of any size.
+#'
+#' For the decomposition \eqn{X = U D V^T}{X = U D V'}, tests bound
+#' \eqn{\|X - U D V^T\| \le 8 m \epsilon \|X\|}{||X - U D V'|| <= 8 m eps ||X||}. The norms are
+#' Frobenius norms, and m is the larger dimension of X, but at least 8. Products with random vectors
+#' check the decomposition in each call. If the check fails on the CPU, a slower method computes the
+#' answer again. If it fails on a GPU, `device = "auto"` computes on the CPU.
 #'
 #' @inheritSection gpu_eigen Device
 #'

@@ -30,40 +30,41 @@
 #'
 #' @section A few values: `k` takes block Golub-Kahan-Lanczos iterations with thick restarts.
 #' Nothing is squared, so small singular values keep their digits. [gpu_eigen()] says when values
-#' count as found, and where they are computed. Sparse matrices multiply on the CPU here. If
-#' `min(n, p)` is below `4 * k + 128`, all values are computed, from `min(n, p)` products.
+#' count as found, where they are computed, and when all values are computed instead. `min(n, p)`
+#' stands for the order there. `gpu_svd()` multiplies sparse matrices on the CPU.
 #'
 #' @section Errors:
 #' - `cudafactor_error_non_finite`: `x` has NA, NaN or Inf. `gpu_norm()` stops only for Inf in the
 #'   2-norm.
-#' - `cudafactor_error_dimension`: a dimension of `x` is zero. `gpu_norm()` stops only for the
-#'   2-norm, and only in some versions of R, and for an array with another `type`.
+#' - `cudafactor_error_dimension`: a dimension of `x` is zero. `gpu_norm()` then stops only for the
+#'   2-norm, in the versions of R where `norm()` does. An array of more than two dimensions is such
+#'   an error for every other norm.
 #' - `cudafactor_error_type`: `x` is complex, or is not a matrix of numbers.
 #' - `cudafactor_error_argument`: an argument has an invalid value, `Atrans` is not the transpose of
 #'   a function `x`, or `type` names no norm.
 #' - `cudafactor_error_device_unavailable`: the GPU that `device` names does not exist.
 #' - `cudafactor_error_device_memory`: the GPU lacks room for `x`, its QR factorization and 8 square
-#'   matrices of order `min(n, p)` (more if few singular values are of the size of the largest), or
-#'   for the columns of \eqn{U} and \eqn{V}.
+#'   matrices of order `min(n, p)`, or for the columns of \eqn{U} and \eqn{V}. A square `x` has no
+#'   QR factorization. A matrix with few singular values near the largest needs more.
 #' - `cudafactor_error_not_converged`: no method found values that pass the check below.
 #'
 #' @section Accuracy: The matrix is scaled by a power of two first, in double precision, so the
 #' accuracy does not depend on the unit of its entries. In single precision entries may therefore be
 #' of any size.
-#' \eqn{\|x - U D V^T\| \le c n \epsilon \|x\|}{||x - U D V'|| <= c n eps ||x||}
-#' holds with a small constant, and products with random vectors check it in each call. If the check
-#' fails on the CPU, a slower method computes the answer again. If it fails on a GPU,
-#' `device = "auto"` computes on the CPU. On a GPU the product \eqn{c n}{c n} can reach 30 if the
-#' matrix is small and singular.
+#'
+#' Tests bound \eqn{\|x - U D V^T\| \le 8 m \epsilon \|x\|}{||x - U D V'|| <= 8 m eps ||x||}. The
+#' norms are Frobenius norms, and m is the larger dimension of `x`, but at least 8. Products with
+#' random vectors check the answer in each call. If the check fails on the CPU, a slower method
+#' computes it again. If it fails on a GPU, `device = "auto"` computes on the CPU.
 #'
 #' @inheritSection gpu_eigen Device
 #'
 #' @param x A numeric or logical \eqn{n \times p}{n x p} matrix, an object that `as.matrix()` turns
-#'   into one, or a [gpu_matrix]. As in base R, an array of more dimensions is one column, but an
-#'   error for the other norms.
-#' @param nu,nv Numbers of columns of \eqn{U} and \eqn{V}. Without `k`, the default is `min(n, p)`,
-#'   larger numbers count as `n` and `p`, and fractions are rounded down. With `k`, the default is
-#'   `k`, and only whole numbers from 0 to `k` are accepted.
+#'   into one, or a [gpu_matrix]. As in base R, `gpu_svd()` and the 2-norm take an array of more
+#'   dimensions as one column. Other norms of it are errors.
+#' @param nu,nv Numbers of columns of \eqn{U} and \eqn{V}. Without `k`, the default is `min(n, p)`.
+#'   `nu` above `n` counts as `n`, `nv` above `p` as `p`, and fractions are rounded down. With `k`,
+#'   the default is `k`, and only whole numbers from 0 to `k` are accepted.
 #' @param type `"O"` (the default) or `"1"`: largest column sum of magnitudes; `"I"`: largest row
 #'   sum; `"F"` or `"E"`: root of the sum of squares; `"M"`: largest magnitude; `"2"`: largest
 #'   singular value.

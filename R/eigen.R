@@ -59,16 +59,17 @@
 #' `4 * sqrt(n)`.
 #' \itemize{
 #'   \item The order is below `4 * k + 128`.
-#'   \item A GPU has the matrix, and needs less time for all values of it.
-#'   \item The iteration with a dense matrix has taken as much time, and `maxit` allows more
-#'     restarts. The smallest eigenvalues of a smooth covariance matrix are an example.
+#'   \item All values of a dense matrix are predicted to take less time.
+#'   \item The iteration with a dense matrix has taken about twice the time of all values, and
+#'     `maxit` allows more restarts. The smallest eigenvalues of a smooth covariance matrix are an
+#'     example. `iterations` and `products` then include those of the iteration.
 #' }
 #'
 #' A [gpu_matrix] stays on its device. A dense matrix goes to the device that should be faster, a
 #' sparse one to a GPU from 50,000 rows on. A function gets a matrix with up to 64 columns, or `k`
-#' if that is more. It must return the product of a symmetric matrix with that one. A file with both
-#' triangles needs `symmetric = TRUE`. Each product reads the file once. If the first products with
-#' a file or a function are not those of a symmetric matrix, the call stops.
+#' if that is more. It must return the product of a symmetric matrix with its argument. A file with
+#' both triangles needs `symmetric = TRUE`. Each product reads the file once. If the first products
+#' with a file or a function are not those of a symmetric matrix, the call stops.
 #'
 #' @section Errors:
 #' - `cudafactor_error_non_finite`: `x` has NA, NaN or Inf. Errors about a matrix of a batch have
@@ -76,9 +77,9 @@
 #' - `cudafactor_error_dimension`: `x` is not square, has no rows, or has more than 3 dimensions.
 #' - `cudafactor_error_type`: `x` is complex, or is not a matrix of numbers.
 #' - `cudafactor_error_argument`: an argument has an invalid value.
-#' - `cudafactor_error_not_symmetric`: `k` or a batch is given, and a matrix is not symmetric. For a
-#'   function, a file or a batch, field `asymmetry` is about
-#'   \eqn{\|x - x^T\| / \|x\|}{||x - x'|| / ||x||}, for a batch in the largest entries.
+#' - `cudafactor_error_not_symmetric`: `k` or a batch is given, and a matrix is not symmetric. For
+#'   functions, files and batches, field `asymmetry` is about
+#'   \eqn{\|x - x^T\| / \|x\|}{||x - x'|| / ||x||}. A batch takes the largest entry as the norm.
 #' - `cudafactor_error_device_unavailable`: the GPU that `device` names does not exist, or the
 #'   matrix is not symmetric and `device` names a GPU.
 #' - `cudafactor_error_device_memory`: the GPU lacks room for 5 matrices of the dimensions of `x`,
@@ -95,9 +96,10 @@
 #' `device = "auto"` computes on the CPU.
 #'
 #' @section Device: `"auto"` takes a GPU where that is faster, from orders of some hundreds on. The
-#' CPU uses one thread below order 400. From there on, the last digits depend on the number of
-#' threads. A GPU needs compute capability 7.0. An interrupt takes effect between the steps of a
-#' decomposition, which can take seconds on the CPU.
+#' CPU decomposes matrices below order 400 by one thread. From there on, and for matrices with
+#' thousands of rows, the last digits depend on the number of threads. A GPU needs compute
+#' capability 7.0. An interrupt takes effect between the steps of a decomposition, which can take
+#' seconds on the CPU.
 #'
 #' @param x A numeric or logical square matrix, an object that `as.matrix()` turns into one, a
 #'   [gpu_matrix], or an array of matrices.

@@ -30,15 +30,15 @@
 #'
 #' @section A few values: `k` takes block Golub-Kahan-Lanczos iterations with thick restarts.
 #' Nothing is squared, so small singular values keep their digits. [gpu_eigen()] says when values
-#' count as found, where they are computed, and when all values are computed instead. `min(n, p)`
-#' stands for the order there. `gpu_svd()` multiplies sparse matrices on the CPU.
+#' count as found, where they are computed, and when all values are computed instead. The order
+#' is `min(n, p)` here. `gpu_svd()` multiplies sparse matrices on the CPU.
 #'
 #' @section Errors:
 #' - `cudafactor_error_non_finite`: `x` has NA, NaN or Inf. `gpu_norm()` stops only for Inf in the
 #'   2-norm.
 #' - `cudafactor_error_dimension`: a dimension of `x` is zero. `gpu_norm()` then stops only for the
-#'   2-norm, in the versions of R where `norm()` does. An array of more than two dimensions is such
-#'   an error for every other norm.
+#'   2-norm, in the versions of R where `norm()` does. All other norms of an
+#'   array with more than two dimensions are errors.
 #' - `cudafactor_error_type`: `x` is complex, or is not a matrix of numbers.
 #' - `cudafactor_error_argument`: an argument has an invalid value, `Atrans` is not the transpose of
 #'   a function `x`, or `type` names no norm.

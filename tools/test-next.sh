@@ -8,6 +8,10 @@
 
 cd "$(dirname "$0")/.." || exit 1
 . tools/env.sh
+case $CARGO_TARGET_DIR in
+  /*) ;;
+  *) CARGO_TARGET_DIR=$(pwd)/$CARGO_TARGET_DIR ;;
+esac
 
 suite=trixie
 mirror=${CUDAFACTOR_DEBIAN_MIRROR:-http://deb.debian.org/debian}
@@ -89,7 +93,7 @@ fi
 tarball=$(ls build/cudafactor_*.tar.gz 2>/dev/null)
 if ! is_fresh "$tarball"; then
   echo "test-next: making the source package"
-  sh tools/build.sh >"$log" 2>&1 || {
+  CUDAFACTOR_PROFILE=r-check sh tools/build.sh >"$log" 2>&1 || {
     tail -n 40 "$log"
     echo "0 passed, 1 failed"
     exit 1
@@ -97,19 +101,22 @@ if ! is_fresh "$tarball"; then
 fi
 
 work=$root/package
-rm -rf "$work/build" "$work/tools"
+rm -rf "$work/build" "$work/tools" "$work/target"
 mkdir -p "$work/build" "$work/tools"
 cp tools/env.sh tools/check.sh "$work/tools/"
 cp build/cudafactor_*.tar.gz "$work/build/"
 
 # Cargo takes a compiled crate for the same one if its sources have the same path. What asks R for
-# its version is compiled again.
+# its version is compiled again. A copy that is not complete has another name.
 compiled=$CARGO_TARGET_DIR/vendored
 copy=$root$compiled
 if [ -d "$compiled/r-check" ] && ! [ -d "$copy" ]; then
-  mkdir -p "$copy"
-  cp -a "$compiled/r-check" "$compiled/vendor" "$compiled/vendor.sum" "$copy/"
-  rm -rf "$copy"/r-check/.fingerprint/cudafactor-* "$copy"/r-check/.fingerprint/extendr-*
+  rm -rf "$copy.part"
+  mkdir -p "$copy.part" &&
+    cp -a "$compiled/r-check" "$compiled/vendor" "$compiled/vendor.sum" "$copy.part/" &&
+    rm -rf "$copy.part"/r-check/.fingerprint/cudafactor-* \
+      "$copy.part"/r-check/.fingerprint/extendr-* &&
+    mv "$copy.part" "$copy" || rm -rf "$copy.part"
 fi
 
 started=$(date +%s)

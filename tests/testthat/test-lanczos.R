@@ -71,7 +71,11 @@ test_that("all values are computed where an iteration would take longer", {
       expect_true(max(abs(e$values)) < rounding)
       expect_true(max(abs(x %*% e$vectors)) < rounding)
     }
-    y <- with_spectrum(seq(1, 1.001, length.out = 400))
+    y <- with_spectrum(1 - 1e-3 * (seq_len(400) / 400)^2)
+    if (device == "cpu") {
+      limited <- suppressWarnings(gpu_svd(y, k = 3, tol = 0, maxit = 2, device = device))
+      expect_identical(limited$iterations, 2)
+    }
     s <- expect_no_warning(gpu_svd(y, k = 3, tol = 0, device = device))
     expect_few_svd(s, y, 3)
     # The caller's limit comes first.

@@ -154,3 +154,14 @@ pub fn down(x: f64, e: f64) -> f64 {
     let half = (e / 2.0).floor();
     x * (-half).exp2() * (half - e).exp2()
 }
+
+/// Numbers between -1 and 1 without a pattern.
+pub fn scattered<T: Scalar>(m: usize, n: usize, seed: usize) -> Host<T> {
+    Host::from_fn(m, n, |i, j| {
+        let mut z = ((seed * m + i) * n + j) as u64;
+        for by in [0x9e37_79b9_7f4a_7c15, 0xbf58_476d_1ce4_e5b9] {
+            z = (z ^ (z >> 29)).wrapping_add(1).wrapping_mul(by);
+        }
+        (z >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+    })
+}

@@ -2,7 +2,7 @@
 
 use super::common::residual::{orthogonality, product};
 use super::common::Host;
-use super::kinds::{down, rectangular, unit};
+use super::kinds::{down, rectangular, scattered, unit};
 use super::ALLOWED;
 use cudafactor::algo::dense::svd::{svd_by, Method};
 use cudafactor::backend::cpu::CpuDevice;
@@ -154,6 +154,8 @@ for_each_way!(
     parts_agree,
     exact_values,
     doubles_may_be_of_any_size,
+    slightly_tall_matrices_have_orthogonal_vectors,
+    what_a_large_value_leaves_may_be_tiny,
     an_empty_matrix_has_no_values,
     what_is_not_finite_is_refused,
 );
@@ -272,6 +274,38 @@ fn exact_values<T: Scalar, W: Decompose<T>>(way: &W) {
     near(u.at(0, 1), -1.0);
     near(v.at(0, 1), 1.0);
     near(u.at(2, 2), 1.0);
+}
+
+/// Their condition is some dozens or hundreds.
+fn slightly_tall_matrices_have_orthogonal_vectors<T: Scalar, W: Decompose<T>>(way: &W) {
+    for (m, n, count) in [(34, 33, 30), (41, 40, 30), (60, 40, 10), (131, 130, 4)] {
+        for seed in 0..count {
+            let (_, u, v) = decompose(way, &scattered(m, n, seed), (n, n));
+            for q in [&u, &v] {
+                let loss = orthogonality(q);
+                assert!(loss <= ALLOWED * 4.0, "{m} x {n}, {seed}: {loss}");
+            }
+        }
+    }
+}
+
+fn what_a_large_value_leaves_may_be_tiny<T: Scalar, W: Decompose<T>>(way: &W) {
+    let tiny = if T::EPS > 1e-10 { 1e-43 } else { 1e-310 };
+    for n in [20, 33, 34, 140] {
+        let rest = scattered::<f64>(n, n, 1);
+        let a = Host::<T>::from_fn(n, n, |i, j| match (i, j) {
+            (0, 0) => 1.0,
+            (0, _) | (_, 0) => 0.0,
+            _ => tiny * rest.at(i, j),
+        });
+        let (d, u, v) = decompose(way, &a, (n, n));
+        let error = (d[0].to_f64() - 1.0).abs();
+        assert!(error <= n as f64 * T::EPS && d[1].to_f64() < 1e-40, "{n}");
+        for q in [&u, &v] {
+            let loss = orthogonality(q);
+            assert!(loss <= ALLOWED * 4.0, "{n}: {loss}");
+        }
+    }
 }
 
 /// Also beyond the range of the precision that the device computes in.

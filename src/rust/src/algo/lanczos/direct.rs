@@ -33,8 +33,8 @@ const EASY: f64 = 0.5;
 /// columns at once are bound by memory.
 const SLOWER: f64 = 3.0;
 
-/// Restarts that most matrices take at most.
-const RESTARTS: usize = 10;
+/// Restarts that matrices take at least, the first basis included.
+const RESTARTS: f64 = 1.5;
 
 /// Whether all eigenvalues, or with `singular` all singular values, take less time on this
 /// processor than those wanted do by iteration.
@@ -46,8 +46,11 @@ pub fn is_quicker(
     wanted: &Wanted,
 ) -> bool {
     let least = m.min(n);
-    if processor == Processor::Cpu || wanted.is_most(least) {
+    if wanted.is_most(least) {
         return false;
+    }
+    if processor == Processor::Cpu {
+        return restarts(devices, processor, (m, n), singular, wanted) < RESTARTS;
     }
     let all = match singular {
         true => Work::svd((m, n), (least, least)),
@@ -59,22 +62,33 @@ pub fn is_quicker(
         .is_some_and(|seconds| seconds <= few)
 }
 
-/// A number of restarts that takes about as long as all eigenvalues, or with `singular` as all
-/// singular values.
+/// A number of restarts that takes about twice as long as all eigenvalues, or with `singular` as
+/// all singular values. Most iterations that converge need fewer.
 pub fn patience(
+    devices: &impl Dispatch,
+    processor: Processor,
+    shape: (usize, usize),
+    singular: bool,
+    wanted: &Wanted,
+) -> usize {
+    (2.0 * restarts(devices, processor, shape, singular, wanted)).max(1.0) as usize
+}
+
+/// Restarts in the time of all values.
+fn restarts(
     devices: &impl Dispatch,
     processor: Processor,
     (m, n): (usize, usize),
     singular: bool,
     wanted: &Wanted,
-) -> usize {
+) -> f64 {
     let least = m.min(n);
     let (all, sides) = match singular {
         true => (Work::svd((m, n), (least, least)), 2.0),
         false => (Work::eigen(n, true), 1.0),
     };
     let fresh = (wanted.room() - wanted.kept()) as f64;
-    let restarts = match processor {
+    match processor {
         Processor::Cpu => {
             let (rows, basis) = ((m + n) as f64 / 2.0, wanted.room() as f64);
             let restart = sides * fresh * (2.0 * m as f64 * n as f64 + 4.0 * rows * basis);
@@ -83,8 +97,7 @@ pub fn patience(
         _ => devices
             .seconds_on_gpu(&all)
             .map_or(f64::INFINITY, |seconds| seconds / (sides * STEP * fresh)),
-    };
-    (restarts as usize).max(RESTARTS)
+    }
 }
 
 /// Seconds of the iteration for a matrix with this smaller dimension, besides products.

@@ -178,8 +178,8 @@ pub fn dense_singular<T: Scalar, D: Elementwise<T> + SingularValues<T>, H: Small
 
 /// Values of a dense matrix, with its processor, its shape, and whether they are singular values.
 ///
-/// `all` computes all values, `few` iterates. An iteration that has not found what is wanted in the
-/// time of all values gives way to these, unless the caller wants fewer restarts.
+/// `all` computes all values, `few` iterates. An iteration that has not found what is wanted in
+/// twice the time of all values gives way to these, unless the caller wants fewer restarts.
 fn by_quicker(
     devices: &impl Dispatch,
     (processor, shape, singular): (Processor, (usize, usize), bool),
@@ -189,7 +189,7 @@ fn by_quicker(
 ) -> Result<Found> {
     // All values take more memory.
     let all = || match all() {
-        Err(Error::DeviceMemory { .. }) => Ok(None),
+        Err(e) if e.is_lack_of_memory() || matches!(e, Error::NotConverged { .. }) => Ok(None),
         found => found.map(Some),
     };
     if direct::is_quicker(devices, processor, shape, singular, wanted) {

@@ -17,10 +17,11 @@
 //! condition: they are products of orthogonal matrices.
 
 use super::by_qr::{by_qr, descending, Columns};
+use super::vectors::{start, times, unit};
 use super::Parts;
 use crate::algo::dense::scaling::largest_column;
-use crate::base::error::Result;
-use crate::base::matrix::{Block, Trans};
+use crate::base::error::{Error, Result};
+use crate::base::matrix::{Block, Part, Trans, Uplo};
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::device::elementwise::{Elementwise, Index};
 use crate::device::memory::Memory;
@@ -38,6 +39,13 @@ const POLAR: f64 = 45.0;
 
 /// The time of the CPU's routine: some 1.3 times that of a level.
 const ROUTINE: f64 = 20.0;
+
+/// The least mean of `log2(s_i / s_1)` of matrices that few levels decompose. Where the logarithms
+/// are uniform, half of the values are then in the first level.
+const MEAN: f64 = -4.5;
+
+/// Steps of the power method for s_1 squared.
+const POWERS: usize = 4;
 
 /// What the first level finds of `X = U D V'`.
 pub(super) struct Level<M, T> {
@@ -63,6 +71,9 @@ pub(super) fn level<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>>(
     let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
     let mut gram = dev.blank(n, n)?;
     dev.syrk(Trans::Yes, x, &mut gram)?;
+    if routine && !has_few_levels(dev, &gram)? {
+        return Ok(None);
+    }
     let mut squares = try_zeroed::<T>(n)?;
     let mut ascending = dev.blank(n, n)?;
     dev.syev(&gram, &mut squares, Some(&mut ascending))?;
@@ -90,6 +101,28 @@ pub(super) fn level<T: Scalar, D: Elementwise<T> + SymmetricEigen<T>>(
         right,
         rest,
     }))
+}
+
+/// Whether the mean of `log2(s_i / s_1)` is at least [`MEAN`]. It follows from the determinant of
+/// X'X, which its Cholesky factor gives in a fraction of the time of eigenvectors.
+fn has_few_levels<T: Scalar, D: Elementwise<T>>(dev: &D, gram: &D::Mat<'_>) -> Result<bool> {
+    let (_, n) = dev.shape(gram);
+    let mut factor = dev.duplicate(gram, Part::All)?;
+    match dev.potrf(Uplo::Upper, &mut factor) {
+        Ok(()) => {}
+        Err(Error::NotPositiveDefinite { .. }) => return Ok(false),
+        Err(e) => return Err(e),
+    }
+    let logs = dev
+        .diagonal(&factor)?
+        .into_iter()
+        .map(|r| r.to_f64().log2());
+    let mean = logs.sum::<f64>() / n as f64;
+    let (mut v, mut square) = (unit(start::<T>(n)?).0, 0.0);
+    for _ in 0..POWERS {
+        (v, square) = unit(times(dev, Trans::No, gram, &v)?);
+    }
+    Ok(mean - 0.5 * square.log2() >= MEAN)
 }
 
 impl<M, T: Scalar> Level<M, T> {
@@ -160,10 +193,29 @@ fn multiply_last<T: Scalar, D: Elementwise<T>>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::cpu::CpuDevice;
+    use faer::Mat;
 
     fn of(values: impl Iterator<Item = f64>) -> (usize, f64) {
         let squares: Vec<f64> = values.map(|s| s * s).collect();
         (in_range(&squares), work(&squares, POLAR))
+    }
+
+    #[test]
+    fn one_level_decomposes_what_has_no_small_values() {
+        let (dev, n) = (CpuDevice::new(1), 90);
+        let found = |x: Mat<f64>| {
+            let x = dev.load_temporary(x.as_ref(), Part::All).unwrap();
+            level::<f64, _>(&dev, &x, true, true).unwrap()
+        };
+        let mixed = Mat::from_fn(n, n, |i, j| ((i * i * 7 + j * j * 3 + i * j) as f64).sin());
+        let near = Mat::from_fn(n, n, |i, j| f64::from(i == j) + 0.005 * mixed[(i, j)]);
+        let one = found(near).unwrap();
+        assert!(one.rest.is_none() && one.left.is_some() && one.count == n);
+        let hilbert = Mat::from_fn(n, n, |i, j| 1.0 / (i + j + 1) as f64);
+        assert!(found(hilbert).is_none());
+        let graded = Mat::from_fn(n, n, |i, j| mixed[(i, j)] * 0.8f64.powi(j as i32));
+        assert!(found(graded).is_none());
     }
 
     #[test]

@@ -8,7 +8,8 @@ use crate::base::probe::{distance, scaled, signs, squares};
 use crate::base::scalar::Scalar;
 use crate::device::elementwise::Elementwise;
 
-/// What rounding may add to a product with a vector of n signs, relative to the matrix's norm.
+/// What rounding may add to a product of a matrix with n rows and a vector of signs, relative to
+/// the matrix's norm.
 fn allowed<T: Scalar>(n: usize) -> f64 {
     16.0 * (n as f64).max(8.0) * T::EPS
 }
@@ -21,7 +22,7 @@ pub(super) fn is_orthonormal<T: Scalar, D: Elementwise<T>>(
     let x = signs::<T>(dev.shape(q).1)?;
     let there = times(dev, Trans::No, q, &x)?;
     let back = times(dev, Trans::Yes, q, &there)?;
-    Ok(distance(&back, &x) <= allowed::<T>(x.len()))
+    Ok(distance(&back, &x) <= allowed::<T>(dev.shape(q).0))
 }
 
 /// An error unless `A (V x) = U (D x)` for a vector of signs, and U and V are orthonormal.
@@ -35,7 +36,7 @@ pub(super) fn is_right<T: Scalar, D: Elementwise<T>>(
     let x = signs::<T>(d.len())?;
     let given = times(dev, Trans::No, a, &times(dev, Trans::No, right, &x)?)?;
     let found = times(dev, Trans::No, left, &scaled(&x, d, d.len())?)?;
-    let near = distance(&given, &found) <= allowed::<T>(d.len()) * d[0].to_f64();
+    let near = distance(&given, &found) <= allowed::<T>(dev.shape(a).0) * d[0].to_f64();
     if near && is_orthonormal(dev, left)? && is_orthonormal(dev, right)? {
         return Ok(());
     }

@@ -24,7 +24,7 @@ use self::square::Others;
 use self::tall::tall_with;
 use crate::algo::dense::scaling::{descaled, scaled_there, Scaled};
 use crate::algo::dense::signs;
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::base::matrix::Part;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::device::elementwise::Elementwise;
@@ -53,11 +53,15 @@ pub enum Method {
 }
 
 impl Method {
-    /// The quickest one for a matrix with this smaller dimension.
-    fn quickest(is_direct: bool, size: usize, vectors: bool) -> Self {
+    /// The best one for a matrix of these dimensions.
+    fn best(is_direct: bool, (m, n): (usize, usize), vectors: bool) -> Self {
+        let (long, short) = (m.max(n), m.min(n));
+        // The QR factorization of faer's routine loses digits of small rows where others are 1e14
+        // times larger.
+        let suits = short > DIRECTLY || long > 2 * DIRECTLY.max(short);
         match is_direct {
             false => Method::Products,
-            true if vectors && size > DIRECTLY => Method::Levels,
+            true if vectors && suits => Method::Levels,
             true => Method::Routine,
         }
     }
@@ -80,8 +84,7 @@ pub fn svd<S: Scalar, T: Scalar, D: Elementwise<T> + SingularValues<T>, H: Small
     u: Option<MatMut<'_, T>>,
     v: Option<MatMut<'_, T>>,
 ) -> Result<Vec<S>> {
-    let size = x.nrows().min(x.ncols());
-    let method = Method::quickest(D::DIRECT, size, u.is_some() || v.is_some());
+    let method = Method::best(D::DIRECT, x.shape(), u.is_some() || v.is_some());
     svd_by(dev, method, host, x, u, v)
 }
 
@@ -99,26 +102,35 @@ pub fn svd_by<S: Scalar, T: Scalar, D: Elementwise<T> + SingularValues<T>, H: Sm
         return Ok(Vec::new());
     }
     let mut d = try_zeroed::<T>(size)?;
-    // The other way is for matrices with at least as many rows as columns.
+    // Products are for matrices with at least as many rows as columns.
     let turned = method != Method::Routine && x.nrows() < x.ncols();
     let exponent;
     {
         let mut left = u.as_mut().map(|u| dev.output(u.as_mut())).transpose()?;
         let mut right = v.as_mut().map(|v| dev.output(v.as_mut())).transpose()?;
-        if method == Method::Routine {
+        let routine = method == Method::Levels;
+        let others = Others { host, routine };
+        let found = match method {
+            Method::Routine => None,
+            _ => {
+                let (a, exponent) = loaded(dev, x, turned)?;
+                let found = match turned {
+                    true => tall_with(dev, others, a, right.as_mut(), left.as_mut()),
+                    false => tall_with(dev, others, a, left.as_mut(), right.as_mut()),
+                };
+                match found {
+                    Err(Error::NotConverged { .. }) if routine => None,
+                    found => Some((found?, exponent)),
+                }
+            }
+        };
+        if let Some(found) = found {
+            (d, exponent) = found;
+        } else {
             let scaled = Scaled::<T>::all(x)?;
             let a = dev.load(scaled.view())?;
             dev.gesvd(&a, &mut d, left.as_mut(), right.as_mut())?;
             exponent = scaled.exponent();
-        } else {
-            let a;
-            (a, exponent) = loaded(dev, x, turned)?;
-            let routine = method == Method::Levels;
-            let others = Others { host, routine };
-            d = match turned {
-                true => tall_with(dev, others, a, right.as_mut(), left.as_mut())?,
-                false => tall_with(dev, others, a, left.as_mut(), right.as_mut())?,
-            };
         }
         if D::FINISHES {
             turn_there(dev, size, left.as_mut(), right.as_mut())?;

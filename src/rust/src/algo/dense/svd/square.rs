@@ -27,9 +27,9 @@ const LEADING: usize = 8;
 
 /// What decomposes matrices that are small, or that levels do not suit.
 pub(super) struct Others<'h, H> {
-    /// What decomposes small matrices, for a GPU or in double precision.
+    /// Decomposes small matrices for a device without a routine, and `X'X` of few columns for all.
     pub host: Option<&'h H>,
-    /// Whether the device's routine takes the place of a polar decomposition, and small matrices.
+    /// The device's routine decomposes small matrices, and takes the place of polar decompositions.
     pub routine: bool,
 }
 
@@ -60,15 +60,15 @@ fn decompose_after<T: Scalar, D: Elementwise<T> + SingularValues<T>, H: Small>(
     vectors: bool,
 ) -> Result<Parts<D::Mat<'static>, T>> {
     let (_, n) = dev.shape(&x);
-    match others.host {
-        _ if others.routine && n <= DIRECTLY => return by_routine(dev, &x, vectors),
-        Some(host) if !others.routine && n <= SMALL => return on_host(dev, host, &x, vectors),
-        _ => {}
+    if let Some(host) = others.host.filter(|_| !others.routine && n <= SMALL) {
+        return on_host(dev, host, &x, vectors);
     }
     // Products of the largest entries neither overflow nor vanish.
     let (scaled, exponent) = columns_to_one(dev, &x)?;
     drop(x);
+    let directly = others.routine && n <= DIRECTLY;
     let largest = match leading {
+        _ if directly => None,
         0 => None,
         _ => split(dev, &scaled)?,
     };
@@ -83,6 +83,7 @@ fn decompose_after<T: Scalar, D: Elementwise<T> + SingularValues<T>, H: Small>(
                 _ => parts,
             }
         }
+        None if directly => by_routine(dev, &scaled, vectors)?,
         None => whole(dev, others, &scaled, vectors)?,
     };
     let unit = T::from_f64(f64::from(exponent).exp2());

@@ -5,6 +5,7 @@
 
 use faer::{MatMut, MatRef};
 
+use super::checks::{is_orthonormal, is_right};
 use super::square::{bring, decompose, read, Others, SMALL};
 use super::Small;
 use crate::algo::dense::eigen;
@@ -14,13 +15,13 @@ use crate::base::scalar::{try_zeroed, Scalar};
 use crate::device::elementwise::{Elementwise, Scaling};
 use crate::device::spectral::SingularValues;
 
-/// Up to this condition products take the place of reflectors.
+/// Up to this condition products take the place of reflectors, see [`condition_for_products`].
 const WELL_CONDITIONED: f64 = 64.0;
 
 /// Singular values in descending order, and vectors with free signs, of a matrix on the device with
 /// at least as many rows as columns. Its largest entry should be about one.
 ///
-/// `host`, if given, decomposes matrices of few columns, after QR.
+/// `host`, if given, decomposes what is too small for a GPU, and `X'X` of few columns.
 pub fn tall<T: Scalar, D: Elementwise<T> + SingularValues<T>, H: Small>(
     dev: &D,
     host: Option<&H>,
@@ -71,17 +72,27 @@ fn with_left<T: Scalar, D: Elementwise<T> + SingularValues<T>, H: Small>(
     v: Option<&mut D::Mat<'_>>,
 ) -> Result<Vec<T>> {
     let (m, n) = dev.shape(&x);
+    let limit = condition_for_products((m, n));
     if let Some(host) = others.host.filter(|_| n <= SMALL) {
         let mut gram = dev.blank(n, n)?;
         dev.syrk(Trans::Yes, &x, &mut gram)?;
-        if let Some((d, right)) = by_squares(dev, host, &gram)? {
+        let (squares, right) = by_squares(dev, host, &gram)?;
+        if is_at_most(limit, &squares) {
+            let d: Vec<T> = squares.into_iter().map(|s| T::from_f64(s.sqrt())).collect();
             divide(dev, &x, &d, &right, gram, u)?;
+            check(dev, others.routine, &x, &d, (u, &right))?;
             return bring_right(dev, &right, v).map(|()| d);
         }
-        if let Some(r) = triangle_by_products(dev, &x, gram, u)? {
+        // Rounding leaves squares of a larger condition in doubt, but not that it is larger.
+        let may_be = is_at_most(2.0 * limit * limit, &squares);
+        if let Some(r) = match may_be {
+            true => triangle_by_products(dev, &x, gram, u)?,
+            false => None,
+        } {
             let (d, vectors) = decompose(dev, others, r, true)?;
-            if let Some((left, right)) = vectors.filter(|_| is_at_most(WELL_CONDITIONED, &d)) {
+            if let Some((left, right)) = vectors.filter(|_| is_at_most(limit, &d)) {
                 divide(dev, &x, &d, &right, left, u)?;
+                check(dev, others.routine, &x, &d, (u, &right))?;
                 return bring_right(dev, &right, v).map(|()| d);
             }
         }
@@ -93,13 +104,36 @@ fn with_left<T: Scalar, D: Elementwise<T> + SingularValues<T>, H: Small>(
     let Some((left, right)) = vectors else {
         return Ok(d);
     };
-    if is_at_most(WELL_CONDITIONED, &d) {
+    if is_at_most(limit, &d) {
         divide(dev, &x, &d, &right, left, u)?;
+        check(dev, others.routine, &x, &d, (u, &right))?;
     } else {
         dev.ormqr_under(u, &tau, &left, &mut x)?;
         dev.copy_block(&x, whole, u, (0, 0))?;
+        if others.routine && !is_orthonormal(dev, u)? {
+            return Err(Error::NotConverged { routine: "dgesdd" });
+        }
     }
     bring_right(dev, &right, v).map(|()| d)
+}
+
+/// An error if the decomposition is wrong, and another way exists.
+fn check<T: Scalar, D: Elementwise<T>>(
+    dev: &D,
+    is_wanted: bool,
+    x: &D::Mat<'_>,
+    d: &[T],
+    (u, v): (&D::Mat<'_>, &D::Mat<'_>),
+) -> Result<()> {
+    match is_wanted {
+        true => is_right(dev, x, d, u, v),
+        false => Ok(()),
+    }
+}
+
+/// The largest condition with which U from products is as orthogonal as `m eps` allows.
+fn condition_for_products((m, n): (usize, usize)) -> f64 {
+    (m as f64 / n as f64).min(WELL_CONDITIONED)
 }
 
 /// Whether the largest of these numbers in descending order is at most so many times the least.
@@ -108,13 +142,12 @@ fn is_at_most<T: Scalar>(ratio: f64, d: &[T]) -> bool {
     most > 0.0 && most <= ratio * least
 }
 
-/// Singular values of X and its right vectors, from eigenvalues of the `X'X` given. `None` if these
-/// differ by more than [`WELL_CONDITIONED`].
+/// Squares of X's singular values, and its right vectors, from the `X'X` given.
 fn by_squares<T: Scalar, D: Elementwise<T>, H: Small>(
     dev: &D,
     host: &H,
     gram: &D::Mat<'_>,
-) -> Result<Option<(Vec<T>, D::Mat<'static>)>> {
+) -> Result<(Vec<f64>, D::Mat<'static>)> {
     let (_, n) = dev.shape(gram);
     let gram = read(dev, gram)?;
     let mut z = try_zeroed::<f64>(n * n)?;
@@ -123,11 +156,7 @@ fn by_squares<T: Scalar, D: Elementwise<T>, H: Small>(
         MatRef::from_column_major_slice(&gram, n, n),
         Some(MatMut::from_column_major_slice_mut(&mut z, n, n)),
     )?;
-    if !is_at_most(WELL_CONDITIONED, &squares) {
-        return Ok(None);
-    }
-    let d = squares.into_iter().map(|s| T::from_f64(s.sqrt())).collect();
-    Ok(Some((d, bring(dev, &z, n)?)))
+    Ok((squares, bring(dev, &z, n)?))
 }
 
 /// `U <- X V D^-1`. Of `work`, which has V's dimensions, nothing is read.

@@ -8,7 +8,7 @@
 //! vectors. What fails the check is computed again: by faer, by its QR iteration instead of divide
 //! and conquer, then by routines of this folder, in double precision (`jacobi`, `hqr`).
 //!
-//! It imports `base`, `vector` and the views of `matrix`. Start with [`symmetric`].
+//! It imports `base`, `vector`, `qr` and the views of `matrix`. Start with [`symmetric`].
 
 mod basis;
 pub(super) mod batch;

@@ -1,9 +1,6 @@
 //! Singular values and vectors.
 
 use faer::dyn_stack::MemStack;
-use faer::linalg::qr::no_pivoting::factor::{
-    qr_in_place, qr_in_place_scratch, recommended_block_size, QrParams,
-};
 use faer::linalg::svd::{svd, svd_scratch, ComputeSvdVectors, SvdParams};
 use faer::{Auto, MatMut, MatRef, Spec};
 
@@ -11,6 +8,8 @@ use super::{
     basis, bidiagonal, bidiagonal_values, jacobi, narrow_to, narrow_values, parallelism, probe,
     widened, workspace,
 };
+use crate::backend::cpu::matrix::views::columns_mut;
+use crate::backend::cpu::qr::factor::geqrf;
 use crate::base::error::{Error, Result};
 use crate::base::interrupt;
 use crate::base::scalar::{try_zeroed, widened as wide_values, Scalar};
@@ -102,20 +101,8 @@ fn triangle<T: Scalar>(a: MatRef<'_, T>, threads: usize) -> Result<Vec<T>> {
     let mut memory = try_zeroed(m * n)?;
     let mut qr = MatMut::from_column_major_slice_mut(&mut memory, m, n);
     qr.copy_from(a);
-    let block = recommended_block_size::<T>(m, n);
-    let mut coefficients = try_zeroed(block * n)?;
-    let (par, params) = (
-        parallelism(n, threads),
-        Spec::new(<QrParams as Auto<T>>::auto()),
-    );
-    let mut scratch = workspace(qr_in_place_scratch::<T>(m, n, block, par, params))?;
-    qr_in_place(
-        qr.as_mut(),
-        MatMut::from_column_major_slice_mut(&mut coefficients, block, n),
-        par,
-        MemStack::new(&mut scratch),
-        params,
-    );
+    // faer's loses digits of small rows where others are 1e14 times larger.
+    geqrf(columns_mut(qr.as_mut())?, threads)?;
     let mut r = try_zeroed(n * n)?;
     for (j, column) in r.chunks_exact_mut(n).enumerate() {
         column[..=j].copy_from_slice(&memory[j * m..=j * m + j]);

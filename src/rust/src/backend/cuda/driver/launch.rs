@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
 
 use cudarc::driver::sys;
 
@@ -141,6 +142,12 @@ impl Context {
             return Err(Error::Internal {
                 what: format!("a kernel is started with {shared} bytes of shared memory"),
             });
+        }
+        // Another thread's smaller size must not replace a larger one.
+        static ALONE: Mutex<()> = Mutex::new(());
+        let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        if shared <= function.allowed.load(Ordering::Relaxed) {
+            return Ok(());
         }
         let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         // SAFETY: the function is loaded in the current context; the size is within the device's

@@ -1,8 +1,8 @@
 // From doubles to residues and back, in integer arithmetic.
 //
-// Row i of A times 2^s_i, rounded to integers, has a norm of at most 2^T, and so has each column of
-// B. With 2^(2 T + 1) below the product P of the moduli, the entries C' of the product of integers
-// follow from their residues (Chinese remainders):
+// Row i of A times 2^s_i, rounded to integers, has a norm of at most 2^T, and so has each column
+// of B. With 2^(2 T + 1) below the product P of the moduli, the entries C' of the product of
+// integers follow from their residues (Chinese remainders):
 //
 //   C' / P = sum r_p f_p modulo 1,   f_p = (P / p)^-1 mod p / p.
 //
@@ -37,7 +37,7 @@ inline Moduli make_moduli() {
 }
 
 // Tables for so many moduli, and T.
-inline Tables make_tables(int count, double &bits) {
+inline Tables make_tables(int count, double& bits) {
   typedef unsigned __int128 wide;
   Tables t = {};
   wide product = 1;
@@ -69,7 +69,7 @@ inline Tables make_tables(int count, double &bits) {
 }
 
 // Exponents s of the rows of A: 32 rows a block, 8 threads a row.
-__global__ void scales_of_rows(const double *x, size_t ld, int rows, int k, double bits, int *s) {
+__global__ void scales_of_rows(const double* x, size_t ld, int rows, int k, double bits, int* s) {
   __shared__ double parts[8][33];
   int row = blockIdx.x * 32 + threadIdx.x;
   auto entry = [&](int h) { return row < rows ? x[row + h * ld] : 0.0; };
@@ -94,10 +94,11 @@ __global__ void scales_of_rows(const double *x, size_t ld, int rows, int k, doub
 }
 
 // Exponents s of the columns of B: a warp for a column.
-__global__ void scales_of_columns(const double *x, size_t ld, int cols, int k, double bits, int *s) {
+__global__ void scales_of_columns(const double* x, size_t ld, int cols, int k, double bits,
+                                  int* s) {
   int col = blockIdx.x * 8 + threadIdx.y, lane = threadIdx.x;
   if (col >= cols) return;
-  const double *y = x + col * ld;
+  const double* y = x + col * ld;
   double most = 0, squares = 0;
   for (int h = lane; h < k; h += 32) most = fmax(most, fabs(y[h]));
   for (int by = 16; by; by /= 2) most = fmax(most, __shfl_xor_sync(~0u, most, by));
@@ -132,7 +133,8 @@ __device__ __forceinline__ uint32_t bytes_of(int a, int b, int c, int d) {
 }
 
 // Residue of y modulo moduli 1 to 17, from its bytes. The highest one is signed.
-__device__ __forceinline__ int residue(long long y, int p, int inverse, uint32_t low, uint32_t high) {
+__device__ __forceinline__ int residue(long long y, int p, int inverse, uint32_t low,
+                                       uint32_t high) {
   int top = (int)(y >> 32);
   int sum = dot_bytes((uint32_t)top & 0xffffff, high, dot_bytes((uint32_t)y, low, 0));
   sum += (top >> 24) * (int)(int8_t)(high >> 24);
@@ -142,8 +144,8 @@ __device__ __forceinline__ int residue(long long y, int p, int inverse, uint32_t
 // A tile of all planes a block. Entry (r, k) is x[r + k ld], or x[r ld + k] if `along`.
 template <int COUNT, bool along>
 __global__ void __launch_bounds__(256)
-to_residues(const double *x, size_t ld, int rows, int k, const int *s, int8_t *out, int row_tiles,
-            int depth_tiles) {
+    to_residues(const double* x, size_t ld, int rows, int k, const int* s, int8_t* out,
+                int row_tiles, int depth_tiles) {
   int i = blockIdx.x, j = blockIdx.y, t = threadIdx.x;
   size_t plane = (size_t)row_tiles * depth_tiles * TILE;
   for (int step = 0; step < 4; step++) {
@@ -156,13 +158,13 @@ to_residues(const double *x, size_t ld, int rows, int k, const int *s, int8_t *o
       size_t at = along ? there * ld + first + h : there + (first + h) * ld;
       v[h] = integer_of(there < rows && first + h < k ? x[at] : 0.0, scale);
     }
-    int8_t *to =
+    int8_t* to =
         out + ((size_t)i * depth_tiles + j) * TILE + row * DEPTH + ((chunk ^ (row % 8)) * 16);
     uint32_t w[4];
 #pragma unroll
     for (int q = 0; q < 4; q++)
       w[q] = bytes_of((int)v[4 * q], (int)v[4 * q + 1], (int)v[4 * q + 2], (int)v[4 * q + 3]);
-    *(uint4 *)to = make_uint4(w[0], w[1], w[2], w[3]);
+    *(uint4*)to = make_uint4(w[0], w[1], w[2], w[3]);
 #pragma unroll 1
     for (int l = 1; l < COUNT; l++) {
       int p = moduli_there.modulus[l], inverse = moduli_there.inverse[l];
@@ -171,7 +173,7 @@ to_residues(const double *x, size_t ld, int rows, int k, const int *s, int8_t *o
 #pragma unroll
       for (int q = 0; q < 4; q++)
         w[q] = bytes_of(one(4 * q), one(4 * q + 1), one(4 * q + 2), one(4 * q + 3));
-      *(uint4 *)(to + l * plane) = make_uint4(w[0], w[1], w[2], w[3]);
+      *(uint4*)(to + l * plane) = make_uint4(w[0], w[1], w[2], w[3]);
     }
   }
 }
@@ -200,11 +202,12 @@ __device__ __forceinline__ double value_of(uint64_t low, uint64_t high) {
 // C <- alpha A B + beta C from the planes of C': a tile a block.
 template <int COUNT>
 __global__ void __launch_bounds__(256)
-from_residues(const uint32_t *planes, int row_tiles, int col_tiles, const int *row_scales,
-              const int *col_scales, double alpha, double beta, double *c, size_t ld, int m, int n) {
+    from_residues(const uint32_t* planes, int row_tiles, int col_tiles, const int* row_scales,
+                  const int* col_scales, double alpha, double beta, double* c, size_t ld, int m,
+                  int n) {
   int i = blockIdx.x, j = blockIdx.y, t = threadIdx.x, lane = t % 32;
   size_t plane = (size_t)row_tiles * col_tiles * 8192;
-  const uint32_t *at = planes + ((size_t)i * col_tiles + j) * 8192 + t;
+  const uint32_t* at = planes + ((size_t)i * col_tiles + j) * 8192 + t;
   int first = i * ROWS + t / 128 * 64 + t / 32 % 4 * 16 + lane / 4;
   for (int u = 0; u < 32; u++) {
     uint32_t sum[4][4] = {}, words[COUNT];
@@ -212,7 +215,7 @@ from_residues(const uint32_t *planes, int row_tiles, int col_tiles, const int *r
     for (int l = 0; l < COUNT; l++) words[l] = __ldcs(at + l * plane + u * 256);
 #pragma unroll
     for (int l = 0; l < COUNT; l++) {
-      const uint32_t *f = tables.fraction[l];
+      const uint32_t* f = tables.fraction[l];
 #pragma unroll
       for (int v = 0; v < 4; v++)
         asm("mad.lo.cc.u32 %0, %4, %5, %0; madc.lo.cc.u32 %1, %4, %6, %1;\n"
@@ -226,10 +229,10 @@ from_residues(const uint32_t *planes, int row_tiles, int col_tiles, const int *r
     for (int v = 0; v < 4; v++) {
       int row = first + v / 2 * 8, col = j * COLS + u * 8 + 2 * (lane % 4) + v % 2;
       if (row >= m || col >= n) continue;
-      double value = value_of(sum[v][0] | (uint64_t)sum[v][1] << 32,
-                              sum[v][2] | (uint64_t)sum[v][3] << 32);
+      double value =
+          value_of(sum[v][0] | (uint64_t)sum[v][1] << 32, sum[v][2] | (uint64_t)sum[v][3] << 32);
       value = alpha * scalbn(value, -(row_scales[row] + col_scales[col]));
-      double *to = c + row + (size_t)col * ld;
+      double* to = c + row + (size_t)col * ld;
       *to = beta == 0 ? value : value + beta * *to;
     }
   }

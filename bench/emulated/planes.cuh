@@ -1,11 +1,11 @@
 // Products of planes of residues: C_p = A_p B_p' modulo the p-th modulus.
 //
 // A plane of A consists of tiles of 128 rows x 128 bytes of K, a plane of B of the same tiles by
-// columns. Rows of tiles come one after another, each along K. In a tile, chunk c of 16 bytes of row
-// r is at place c ^ (r % 8) of its row, as wgmma reads it.
+// columns. Rows of tiles come one after another, each along K. In a tile, chunk c of 16 bytes of
+// row r is at place c ^ (r % 8) of its row, as wgmma reads it.
 //
-// A plane of C consists of tiles of 128 x 256 in the order of the registers: word u of thread t has
-// the entries of rows r, r, r + 8, r + 8 and columns c, c + 1, c, c + 1, with
+// A plane of C consists of tiles of 128 x 256 in the order of the registers: word u of thread t
+// has the entries of rows r, r, r + 8, r + 8 and columns c, c + 1, c, c + 1, with
 //   r = t / 128 * 64 + t / 32 % 4 * 16 + t % 32 / 4,   c = 8 u + 2 (t % 4).
 #pragma once
 #include "wgmma.cuh"
@@ -22,8 +22,8 @@ struct Moduli {
 
 // Of one warpgroup, a thread copies. The other two have 64 rows of a tile of C each.
 __global__ void __launch_bounds__(384, 1)
-multiply_planes(const int8_t *a, const int8_t *b, uint32_t *c, int row_tiles, int col_tiles,
-                int depth_tiles, int planes, int band, Moduli moduli) {
+    multiply_planes(const int8_t* a, const int8_t* b, uint32_t* c, int row_tiles, int col_tiles,
+                    int depth_tiles, int planes, int band, Moduli moduli) {
   extern __shared__ __align__(1024) int8_t stages[];
   __shared__ __align__(8) uint64_t full[STAGES], empty[STAGES];
   int group = threadIdx.x / 128;
@@ -36,9 +36,9 @@ multiply_planes(const int8_t *a, const int8_t *b, uint32_t *c, int row_tiles, in
   }
   __syncthreads();
   int total = row_tiles * col_tiles * planes, stage = 0, phase = 0;
-  // Bands of row tiles, in a band the planes, then columns, then rows: a band of A stays in the L2
-  // cache while the columns of B pass.
-  auto place = [&](int work, int &p, int &i, int &j) {
+  // Bands of row tiles, in a band the planes, then columns, then rows: a band of A stays in the
+  // L2 cache while the columns of B pass.
+  auto place = [&](int work, int& p, int& i, int& j) {
     int in_band = band * col_tiles * planes, first = work / in_band * band;
     int rows = min(band, row_tiles - first), rest = work % in_band;
     p = rest / (rows * col_tiles);
@@ -52,11 +52,12 @@ multiply_planes(const int8_t *a, const int8_t *b, uint32_t *c, int row_tiles, in
     for (int work = blockIdx.x; work < total; work += gridDim.x) {
       int p, i, j;
       place(work, p, i, j);
-      const int8_t *left = a + (size_t)(p * row_tiles + i) * depth_tiles * TILE;
-      const int8_t *right = b + (size_t)(p * col_tiles + j) * 2 * depth_tiles * TILE;
+      const int8_t* left = a + (size_t)(p * row_tiles + i) * depth_tiles * TILE;
+      const int8_t* right = b + (size_t)(p * col_tiles + j) * 2 * depth_tiles * TILE;
       for (int k = 0; k < depth_tiles; k++) {
         barrier_wait(shared_address(&empty[stage]), phase ^ 1);
-        uint32_t to = shared_address(stages) + stage * STAGE, barrier = shared_address(&full[stage]);
+        uint32_t to = shared_address(stages) + stage * STAGE,
+                 barrier = shared_address(&full[stage]);
         barrier_expect(barrier, STAGE);
         copy(to, left + (size_t)k * TILE, TILE, barrier);
         copy(to + TILE, right + (size_t)k * TILE, TILE, barrier);
@@ -88,7 +89,8 @@ multiply_planes(const int8_t *a, const int8_t *b, uint32_t *c, int row_tiles, in
     wait_products<0>();
     if (lane == 0) barrier_arrive(shared_address(&empty[last]));
     int modulus = moduli.modulus[p], inverse = moduli.inverse[p];
-    uint32_t *to = c + (((size_t)p * row_tiles + i) * col_tiles + j) * 32 * 256 + half * 128 + lane;
+    uint32_t* to =
+        c + (((size_t)p * row_tiles + i) * col_tiles + j) * 32 * 256 + half * 128 + lane;
 #pragma unroll
     for (int u = 0; u < 32; u++) {
       uint32_t word = 0;

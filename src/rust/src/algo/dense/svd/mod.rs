@@ -75,8 +75,7 @@ impl Method {
 /// For an m by n matrix `u` has `min(m, n)` columns or m, and `v` `min(m, n)` or n.
 ///
 /// # Errors
-/// [`Error::NonFinite`](crate::base::error::Error::NonFinite), and those of
-/// [`SingularValues::gesvd`].
+/// [`Error::NonFinite`], and those of [`SingularValues::gesvd`].
 pub fn svd<S: Scalar, T: Scalar, D: Elementwise<T> + SingularValues<T>, H: Small>(
     dev: &D,
     host: Option<&H>,

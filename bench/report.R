@@ -22,7 +22,7 @@ subjects <- list(
   ),
   "Eigenvalues and singular values" = c(
     "gpu-peers-eigen", "gpu-peers-eigen-large", "gpu-peers-eigen-batch", "eigen-host", "eigen-cpu",
-    "eigen-cpu-2", "eigen-few", "first-calls-eigen"
+    "eigen-cpu-2", "eigen-cpu-reference", "eigen-few", "first-calls-eigen"
   ),
   "Large Cholesky factorizations" = c(
     "chol-file", "chol-file-cpu", "kills", "chol-host", "chol-orders", "gpus-default", "large"

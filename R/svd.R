@@ -54,7 +54,8 @@
 #'
 #' Tests bound \eqn{\|x - U D V^T\| \le 8 m \epsilon \|x\|}{||x - U D V'|| <= 8 m eps ||x||}. The
 #' norms are Frobenius norms, and m is the larger dimension of `x`, but at least 8. Products with
-#' random vectors check the answer in each call. If the check fails on the CPU, a slower method
+#' random vectors check the answer in each call; for a tall matrix on a GPU, that of R or
+#' \eqn{X^T X}{X'X}. If the check fails on the CPU, a slower method
 #' computes it again. If it fails on a GPU, `device = "auto"` computes on the CPU.
 #'
 #' @inheritSection gpu_eigen Device

@@ -52,14 +52,19 @@ pub fn is_quicker(
     if processor == Processor::Cpu {
         return restarts(devices, processor, (m, n), singular, wanted) < RESTARTS;
     }
-    let all = match singular {
-        true => Work::svd((m, n), (least, least)),
-        false => Work::eigen(n, true),
-    };
+    let all = all_values((m, n), singular);
     let few = EASY * iteration(least, singular, wanted);
     devices
         .seconds_on_gpu(&all)
         .is_some_and(|seconds| seconds <= few)
+}
+
+fn all_values((m, n): (usize, usize), singular: bool) -> Work {
+    let least = m.min(n);
+    match singular {
+        true => Work::svd((m, n), (least, least)),
+        false => Work::eigen(n, true),
+    }
 }
 
 /// A number of restarts that takes about twice as long as all eigenvalues, or with `singular` as
@@ -82,11 +87,8 @@ fn restarts(
     singular: bool,
     wanted: &Wanted,
 ) -> f64 {
-    let least = m.min(n);
-    let (all, sides) = match singular {
-        true => (Work::svd((m, n), (least, least)), 2.0),
-        false => (Work::eigen(n, true), 1.0),
-    };
+    let all = all_values((m, n), singular);
+    let sides = if singular { 2.0 } else { 1.0 };
     let fresh = (wanted.room() - wanted.kept()) as f64;
     match processor {
         Processor::Cpu => {

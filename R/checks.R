@@ -78,6 +78,10 @@ option_fits <- list(
   cudafactor.gpu_memory = function(value) is.null(value) || is_size(value),
   cudafactor.devices = function(value) is.null(value) || is_device_numbers(value),
   cudafactor.verbose = function(value) is.null(value) || isTRUE(value) || isFALSE(value),
+  cudafactor.emulation = function(value) {
+    is.null(value) || is.character(value) && length(value) == 1L &&
+      value %in% c("auto", "never", "always")
+  },
   cudafactor.breakeven = function(value) {
     # R reads NA as logical.
     numbers <- is.numeric(value) || is.logical(value) && all(is.na(value))
@@ -93,6 +97,7 @@ option_wants <- c(
   cudafactor.gpu_memory = "a number of bytes such as 8e9",
   cudafactor.devices = "GPU numbers counted from 0, each named once",
   cudafactor.verbose = "TRUE or FALSE",
+  cudafactor.emulation = "\"auto\", \"never\" or \"always\"",
   cudafactor.breakeven = paste(
     "a numeric vector of orders (from 0, Inf or NA) with names among product, crossprod, chol, lu,",
     "qr, solve, eigen and svd"

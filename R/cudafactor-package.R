@@ -69,6 +69,9 @@
 #'     `lu`, `qr`, `solve`, `eigen`, `svd`. Inf means never, NA means that the model decides. They
 #'     count for calls in double precision. `gpu_benchmark(keep = TRUE)` sets it for this and later
 #'     sessions.}
+#'   \item{`cudafactor.emulation`}{do GPUs compute products in double precision from 8-bit integers?
+#'     `"auto"` (if unset): where that is estimated to be faster. `"never"`, or `"always"` where the
+#'     bound on errors allows it. See the section Products from integers.}
 #'   \item{`cudafactor.progress`}{do calls longer than two seconds show a progress bar on stderr?
 #'     `TRUE`, `FALSE`, or a number of seconds to wait. If unset, `TRUE` in an interactive session
 #'     and else `FALSE`. The bar has the rate and the time left. For matrices on disk it also has
@@ -128,6 +131,18 @@
 #'
 #' `gpu_last_device()` tells where the last computation ran.
 #'
+#' @section Products from integers:
+#' The tensor cores of many GPUs multiply 8-bit integers a hundred times as fast as doubles. The
+#' package scales rows and columns by powers of two and rounds them to integers. It computes their
+#' residues modulo 2 to 16 small numbers, and the product from exact products of residues (scheme II
+#' of Ozaki, Uchino and Imamura, arXiv:2504.08009).
+#'
+#' The error of each entry of a product `A %*% B` is within the bound of double precision,
+#' `k 2^-53 (abs(A) %*% abs(B))` for `k` columns of `A`. The package reads from the operands how
+#' many residues that takes. It computes in double precision if more than 16 would be necessary, or
+#' if entries are NA, NaN, infinite or near the limits of doubles. Products of integers are exact,
+#' and need few residues.
+#'
 #' @section Plans:
 #' With `options(cudafactor.verbose = TRUE)` a computation says where and how it ran, and why, such
 #' as
@@ -157,5 +172,5 @@
 #' @name cudafactor-options
 #' @aliases cudafactor.device cudafactor.gpu_memory cudafactor.devices cudafactor.min_flops
 #' @aliases cudafactor.breakeven cudafactor.progress cudafactor.threads CUDAFACTOR_NUM_THREADS
-#' @aliases cudafactor.verbose
+#' @aliases cudafactor.verbose cudafactor.emulation
 NULL

@@ -13,10 +13,12 @@ static int is_numbers(SEXP value) {
 }
 
 // The options, whose symbols are looked up once.
-enum option { THREADS, MIN_FLOPS, PROGRESS, GPU_MEMORY, DEVICES, VERBOSE, BREAKEVEN, OPTIONS };
+enum option {
+  THREADS, MIN_FLOPS, PROGRESS, GPU_MEMORY, DEVICES, VERBOSE, BREAKEVEN, EMULATION, OPTIONS
+};
 static const char *const option_names[OPTIONS] = {
   "cudafactor.threads", "cudafactor.min_flops", "cudafactor.progress", "cudafactor.gpu_memory",
-  "cudafactor.devices", "cudafactor.verbose",   "cudafactor.breakeven"};
+  "cudafactor.devices", "cudafactor.verbose",   "cudafactor.breakeven", "cudafactor.emulation"};
 
 static SEXP option_value(enum option which) {
   static SEXP symbols[OPTIONS];
@@ -81,6 +83,18 @@ static double shows_plan(void) {
   return LOGICAL(value)[0] != 0;
 }
 
+// Option cudafactor.emulation: 0 for "auto" or unset, 1 for "never", 2 for "always", -1 for
+// anything else.
+static double emulation(void) {
+  static const char *const words[] = {"auto", "never", "always"};
+  const SEXP value = option_value(EMULATION);
+  if (value == R_NilValue) return 0;
+  if (!is_string(value)) return -1;
+  for (int i = 0; i < 3; ++i)
+    if (strcmp(CHAR(STRING_ELT(value, 0)), words[i]) == 0) return i;
+  return -1;
+}
+
 // The GPUs that option cudafactor.devices names, as a sum of powers of two: 0 where it is unset. -1
 // where it is not a vector of different numbers, counted from 0 and below MOST_DEVICES, of which a
 // double holds the sum.
@@ -110,7 +124,7 @@ static double whole_number(SEXP value, R_xlen_t i) {
 static const char *const verbs[] = {"product", "crossprod", "chol", "lu",
                                     "qr",      "solve",     "eigen", "svd"};
 enum { VERBS = sizeof verbs / sizeof *verbs };
-_Static_assert(SETTINGS == 8 + VERBS, "settings.h counts the settings");
+_Static_assert(SETTINGS == 9 + VERBS, "settings.h counts the settings");
 
 // The orders from which a GPU pays, NA for verbs without one. 0 where the option is not a named
 // vector of such numbers, or of NA alone, which R reads as logical.
@@ -140,8 +154,9 @@ int read_settings(SEXP device, SEXP precision, double *v) {
                min_flops = number_option(MIN_FLOPS, R_NaN);
   const double delay = progress_delay(),
                memory = number_option(GPU_MEMORY, R_PosInf),
-               devices = chosen_devices(), verbose = shows_plan();
-  if (threads < 0 || min_flops < 0 || delay < 0 || memory < 0 || devices < 0 || verbose < 0)
+               devices = chosen_devices(), verbose = shows_plan(), integers = emulation();
+  if (threads < 0 || min_flops < 0 || delay < 0 || memory < 0 || devices < 0 || verbose < 0 ||
+      integers < 0)
     return 0;
   // Infinity is whole: it stands for the most threads.
   if (threads != floor(threads)) return 0;
@@ -154,6 +169,7 @@ int read_settings(SEXP device, SEXP precision, double *v) {
   v[5] = memory;
   v[6] = number == -1 ? devices : 0;
   v[7] = verbose;
+  v[8 + VERBS] = integers;
   return 1;
 }
 

@@ -4,8 +4,8 @@
 #include <Rinternals.h>
 
 // Numbers that say where and how a call is to run: device, single, threads, min_flops, delay,
-// gpu_memory, devices, verbose, and the orders of breakeven.
-enum { SETTINGS = 16 };
+// gpu_memory, devices, verbose, the orders of breakeven, and emulation.
+enum { SETTINGS = 17 };
 
 // Reads them off two arguments and R's options. 0 where one of these makes no sense.
 int read_settings(SEXP device, SEXP precision, double *settings);

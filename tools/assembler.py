@@ -81,6 +81,11 @@ def parameters(ptx: bytes) -> list:
     return lines
 
 
+def is_exact(ptx: bytes) -> bool:
+    """Whether code is for GPUs of one compute capability alone."""
+    return b".target sm_90a" in ptx
+
+
 def assemble(name: str, ptx: bytes, arch: int) -> tuple:
     """The machine code of one module for one architecture, and what its kernels use: name ->
     (registers, bytes spilled, bytes of static shared memory)."""
@@ -88,7 +93,8 @@ def assemble(name: str, ptx: bytes, arch: int) -> tuple:
         # ptxas writes the name of its input into nothing that is kept.
         source, output = pathlib.Path(folder, "kernels.ptx"), pathlib.Path(folder, "kernels.cubin")
         source.write_bytes(ptx)
-        command = [program(), f"-arch=sm_{arch}", "-v", source, "-o", output]
+        target = f"sm_{arch}{'a' * is_exact(ptx)}"
+        command = [program(), f"-arch={target}", "-v", source, "-o", output]
         run = subprocess.run(command, capture_output=True, text=True, check=False)
         if run.returncode:
             sys.exit(f"{name} for sm_{arch}: ptxas fails: {run.stderr.strip()}")
@@ -100,8 +106,10 @@ def assemble(name: str, ptx: bytes, arch: int) -> tuple:
 
 
 def newest(variants: dict, arch: int):
-    """The PTX for an architecture among a module's variants; None if all are for newer ones."""
-    return max(((a, text) for a, text in variants.items() if a <= arch), default=(0, None))[1]
+    """The PTX for an architecture among a module's variants; None if all are for others."""
+    fits = [(a, text) for a, text in variants.items()
+            if a == arch or (a < arch and not is_exact(text))]
+    return max(fits, default=(0, None))[1]
 
 
 def images(modules: dict, pool) -> tuple:

@@ -48,12 +48,16 @@ def dotted(arch: int) -> str:
     return f"{arch // 10}.{arch % 10}"
 
 
+def number(arch: str) -> int:
+    return int(arch.removeprefix("sm_").removesuffix("a"))
+
+
 def rows(files) -> str:
     """One line of Rust for each file of PTX."""
     lines = []
     for name in sorted(files):
         stem, arch, kind, _ = name.split(".")
-        arch = arch.removeprefix("sm_")
+        arch = number(arch)
         lines.append(f'    ("{stem}", {arch}, include_bytes!("{kind}/{name}")),\n')
     return "".join(lines)
 
@@ -74,7 +78,7 @@ def older(ptx) -> list:
     newest = {}
     for name in ptx:
         stem, arch, *_ = name.split(".")
-        newest.setdefault(stem, []).append((int(arch.removeprefix("sm_")), name))
+        newest.setdefault(stem, []).append((number(arch), name))
     return sorted(name for files in newest.values() for _, name in sorted(files)[:-1])
 
 

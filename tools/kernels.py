@@ -13,7 +13,8 @@ code with a pinned ptxas.
 It needs no GPU, no CUDA toolkit and no nvcc.
 
 The first line of a source names its architectures: `// arch: sm_80 sm_90`. A header that needs a
-newer GPU than sm_60 has such a line too. See `check_architectures()` for what must hold.
+newer GPU than sm_60 has such a line too. See `check_architectures()` for what must hold. Code for
+`sm_90a` runs on GPUs of compute capability 9.0 alone.
 
 PTX files are compressed to a tenth of their size, machine code to a seventh; `xz -dc FILE` shows
 what is inside, which depends on the sources and the compilers only. The manifest and --check
@@ -44,7 +45,7 @@ WHEEL_SHA256 = "8dd4458a7d8bf8fd2b01a34a9069856d53a9b4c0af2037b77c12b270daf9c828
 
 # sm_60 is the oldest architecture. Most kernels need no newer one.
 PORTABLE = [60]
-ARCH = re.compile(r"// arch:((?: sm_[0-9]+)+)")
+ARCH = re.compile(r"// arch:((?: sm_[0-9]+)+|(?: sm_[0-9]+a))")
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 # Text has no alignment, hence pb = 0. The decoder needs as much memory as the dictionary.
 PACKING = [
@@ -110,7 +111,7 @@ def named_architectures(path: pathlib.Path) -> list:
     first = path.read_text().partition("\n")[0]
     match = ARCH.fullmatch(first)
     if match:
-        named = [int(word.removeprefix("sm_")) for word in match[1].split()]
+        named = [int(word.removeprefix("sm_").removesuffix("a")) for word in match[1].split()]
         if named == sorted(set(named)):
             return named
     elif path.suffix == ".cuh" and not first.startswith("// arch"):
@@ -207,7 +208,8 @@ def build(assemble: bool, check_others: bool) -> dict:
     jobs = {}
     for source in sources.values():
         for target in check_architectures(source, headers):
-            flags = [f"--gpu-architecture=compute_{target}", *COMMON]
+            exact = source.read_text().partition("\n")[0].endswith("a")
+            flags = [f"--gpu-architecture=compute_{target}{'a' * exact}", *COMMON]
             jobs[source.stem, target] = (source, list(headers.values()), flags)
     out = {}
     # One process a program: names in NVRTC's output depend on the programs compiled before.
@@ -224,7 +226,8 @@ def build(assemble: bool, check_others: bool) -> dict:
                 assembler.check_others(modules, pool)
         else:
             cubins = {path.name: content(path) for path in KERNELS.glob("cubin/*")}
-    ptx = {f"{name}.sm_{target}.ptx.lzma": text for (name, target), text in texts.items()}
+    suffix = {key: "a" * assembler.is_exact(text) for key, text in texts.items()}
+    ptx = {f"{n}.sm_{t}{suffix[n, t]}.ptx.lzma": text for (n, t), text in texts.items()}
     out.update({KERNELS / "ptx" / name: text for name, text in ptx.items()})
     out.update({KERNELS / "cubin" / name: image for name, image in cubins.items()})
     files = sorted([*sources.values(), *headers.values()])

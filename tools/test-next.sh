@@ -4,7 +4,8 @@
 # that the next run is quick. The first takes the crates that `make test` compiled. Needs Linux,
 # root, debootstrap and a Debian mirror. Where one is missing it prints a line that begins with
 # "test-next: left out:", and exits with 0, or with 1 where CUDAFACTOR_REQUIRE_NEXT=1.
-# CUDAFACTOR_DEBIAN_MIRROR names another mirror. With the argument `chroot` it makes the chroot only.
+# CUDAFACTOR_DEBIAN_MIRROR names another mirror. With the argument `chroot` it makes the chroot
+# only.
 
 cd "$(dirname "$0")/.." || exit 1
 . tools/env.sh

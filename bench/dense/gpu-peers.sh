@@ -2,8 +2,8 @@
 # Our kernels, cuBLAS and cuSOLVER, data on the device: writes NAME.md and NAME.csv (gpu-peers when
 # not named) to the folder CUDAFACTOR_BENCH_DIR (bench/results when not set). Run from the
 # repository's root on a machine with a GPU:
-#   sh bench/dense/gpu-peers.sh [-p PROGRAM] [-o NAME] [--routines gemm,syrk,...] [--repeats 10] [n
-#   ...]
+#   sh bench/dense/gpu-peers.sh [-p PROGRAM] [-o NAME] [--routines gemm,syrk,...] [--repeats 10]
+#     [--doubles] [n ...]
 # What is kept: gpu-peers has products, triangular systems and Cholesky, gpu-peers-lu-qr has
 #   -o gpu-peers-lu-qr --routines getrf,geqrf,geqrf_tall,orgqr,chol_lu,sgetrf,sgeqrf,sgeqrf_tall
 # and gpu-peers-vectors has -o gpu-peers-vectors --routines gemv,trsv,sgemv,strsv

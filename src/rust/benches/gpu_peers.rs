@@ -1,8 +1,8 @@
 //! Times of our kernels and of cuBLAS and cuSOLVER, in one process, on data that is already on the
 //! GPU.
 //!
-//! `gpu_peers [--routines gemm,syrk,...] [--repeats 10] [n ...]` prints a Markdown table row by
-//! row. Orders take the place of a routine's own; tall matrices are chosen by their number of
+//! `gpu_peers [--routines gemm,syrk,...] [--repeats 10] [--doubles] [n ...]` prints a Markdown table
+//! row by row. With `--doubles` no product is computed from integers. Orders take the place of a routine's own; tall matrices are chosen by their number of
 //! columns. It writes a CSV to the file `CUDAFACTOR_BENCH_OUT` and the table with its circumstances
 //! to `CUDAFACTOR_BENCH_MD`, where these are set; `CUDAFACTOR_COMMIT` names the commit. The peers
 //! are found at run time (`libcublas.so`, `libcusolver.so`, any suffix of 11 to 13); the package
@@ -17,6 +17,7 @@ use std::process::{Command, ExitCode};
 
 use cudafactor::backend::cuda::driver::probe;
 use cudafactor::backend::cuda::CudaDevice;
+use cudafactor::base::emulation::{self, Emulation};
 use cudafactor::base::matrix::{Trans, Uplo};
 
 use peers::cases::Bench;
@@ -31,7 +32,7 @@ use peers::report::{Report, Row};
 use peers::vectors;
 use peers::Outcome;
 
-const USAGE: &str = "gpu_peers [--routines gemm,syrk,...] [--repeats 10] [n ...]";
+const USAGE: &str = "gpu_peers [--routines gemm,syrk,...] [--repeats 10] [--doubles] [n ...]";
 
 /// At this order variants are measured too: transposed operands, the other triangle.
 const VARIANTS: usize = 4096;
@@ -120,6 +121,7 @@ fn options(mut args: impl Iterator<Item = String>) -> Result<Options, String> {
                 };
                 o.routines = list.split(',').map(find).collect::<Result<_, _>>()?;
             }
+            "--doubles" => emulation::want(Emulation::Never),
             "--repeats" => {
                 let number = args.next().and_then(|n| n.parse().ok());
                 o.repeats = number

@@ -7,6 +7,7 @@ use extendr_api::prelude::*;
 use crate::algo::tiled::cholesky_host::DevicePool;
 use crate::backend::cpu::CpuDevice;
 use crate::backend::cuda;
+use crate::base::emulation::{self, Emulation};
 use crate::base::error::{Error, Result};
 use crate::base::processor::Processor;
 use crate::base::scalar::Scalar;
@@ -19,7 +20,7 @@ use crate::r::args;
 use crate::r::session::is_reentrant;
 
 /// R's `how`: `c(device, single, threads, min_flops, delay, gpu_memory, devices, verbose,
-/// breakeven)`, made by `settings.c`.
+/// breakeven, emulation)`, made by `settings.c`.
 pub struct How {
     settings: DeviceSettings,
     pub single: bool,
@@ -79,6 +80,14 @@ impl How {
         let [delay, gpu_memory, chosen, verbose, ref measured @ ..] = *others else {
             return Err(without_settings());
         };
+        let Some((emulation, measured)) = measured.split_last() else {
+            return Err(without_settings());
+        };
+        emulation::want(match *emulation {
+            1.0 => Emulation::Never,
+            2.0 => Emulation::Always,
+            _ => Emulation::Auto,
+        });
         // The threads of the pool may all wait for the call that this one came in between.
         let threads = if is_reentrant() { 1 } else { threads as usize };
         crate::base::threads::want(threads);

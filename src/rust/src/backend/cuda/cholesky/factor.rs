@@ -7,7 +7,7 @@ use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
 use crate::backend::cuda::gemm::gemm_syrk::multiply;
-use crate::backend::cuda::gemm::update::{Update, UpdatedPart};
+use crate::backend::cuda::gemm::update::{Bound, Update, UpdatedPart};
 use crate::backend::cuda::matrix::views::View;
 use crate::backend::cuda::triangular::trsm::solve_lower;
 use crate::base::error::{Error, Result};
@@ -125,11 +125,11 @@ fn factor_lower<T: Scalar>(
         }
         let rest = n - j - w;
         let below = a.sub(j + w, j, rest, w);
-        solve_lower(ctx, false, block, below.t(), info.ptr)?;
+        solve_lower(ctx, (false, Bound::Norms), block, below.t(), info.ptr)?;
         let update = Update {
             triangle: UpdatedPart::Lower,
             stop: info.ptr,
-            ..Update::subtract()
+            ..Update::subtract().by_norms()
         };
         multiply(
             ctx,

@@ -67,6 +67,12 @@ impl Context {
         Ok(())
     }
 
+    /// Bytes of memory that buffers can have without a remedy, and in all.
+    pub(crate) fn room(&self) -> Result<(u64, u64)> {
+        let (free, total) = self.memory()?;
+        Ok((free + self.pooled()?, total))
+    }
+
     /// What the pool has of the driver beyond what is in use.
     fn pooled(&self) -> Result<u64> {
         if self.pool.handle.is_null() {

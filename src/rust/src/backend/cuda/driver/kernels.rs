@@ -40,6 +40,9 @@ families! {
     ProductThin => "product_thin",
     ProductSingle => "product_f32",
     ProductVector => "product_vector",
+    Emulated => "emulated",
+    PlanesTensor => "planes_tensor",
+    PlanesHopper => "planes_hopper",
     Triangular => "triangular",
     TriangularTiles => "triangular_tiles",
     TriangularVector => "triangular_vector",
@@ -110,6 +113,11 @@ impl Family {
         self.is_double_on_tensor_cores() && self != Family::CholeskyUpdate
     }
 
+    /// Whether its code runs on GPUs of one compute capability alone (`sm_90a`).
+    pub(super) fn is_exact(self) -> bool {
+        self == Family::PlanesHopper
+    }
+
     /// Whether the library has code for a device of that compute capability.
     pub(crate) fn is_for(self, capability: (i32, i32)) -> bool {
         self.machine_code(capability).is_some() || self.ptx(capability).is_some()
@@ -118,8 +126,10 @@ impl Family {
     /// The packed PTX for a device of that compute capability, and the architecture it is for; none
     /// if the family needs a newer device.
     pub(crate) fn ptx(self, (major, minor): (i32, i32)) -> Option<(&'static [u8], i32)> {
-        let for_device = |(stem, arch, _): &&(&str, i32, &[u8])| {
-            *stem == self.stem() && *arch <= 10 * major + minor
+        let device = 10 * major + minor;
+        let for_device = |(stem, arch, _): &&(&str, i32, &[u8])| match self.is_exact() {
+            true => *stem == self.stem() && *arch == device,
+            false => *stem == self.stem() && *arch <= device,
         };
         let all = images::PTX.iter().chain(images::OLDER_PTX);
         let newest = all.filter(for_device).max_by_key(|i| i.1)?;

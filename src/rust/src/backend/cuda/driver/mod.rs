@@ -15,7 +15,7 @@ mod launch;
 pub(super) mod modules;
 mod pool;
 pub mod probe;
-mod properties;
+pub(super) mod properties;
 #[cfg(test)]
 mod shortage;
 pub mod speed;

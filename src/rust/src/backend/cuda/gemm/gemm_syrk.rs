@@ -1,5 +1,6 @@
 //! Products: `C <- alpha op(A) op(B) + beta C`, whole or one triangle of it.
 
+use super::emulated;
 use super::tiled;
 use super::vector;
 use crate::backend::cuda::driver::buffer::Buffer;
@@ -41,7 +42,10 @@ pub(crate) fn multiply<T: Scalar>(
     if a.cols == 0 || update.alpha == T::from_f64(0.0) {
         return scale(ctx, update, c);
     }
-    if vector::multiply(ctx, update, a, b, c)? || tiled::multiply(ctx, update, a, b, c)? {
+    if vector::multiply(ctx, update, a, b, c)?
+        || emulated::product::multiply(ctx, update, a, b, c)?
+        || tiled::multiply(ctx, update, a, b, c)?
+    {
         return Ok(());
     }
     let flops = ctx.properties.launch_operations::<T>() / SLOWER;
@@ -153,6 +157,7 @@ fn multiply_once<T: Scalar>(
         beta,
         triangle,
         stop,
+        ..
     } = update;
     let (m, n, k) = (c.rows, c.cols, a.cols);
     let tiles = m.div_ceil(TILE) * n.div_ceil(TILE);
@@ -229,13 +234,18 @@ fn multiply_once<T: Scalar>(
 
 /// `C <- A A'`, exactly symmetric: one triangle is computed and mirrored.
 pub(crate) fn square<T: Scalar>(ctx: &'static Context, a: View<T>, c: View<T>) -> Result<()> {
-    if a.cols > 0 && !c.is_empty() && tiled::square(ctx, a, c)? {
-        return Ok(());
-    }
     let update = Update {
         triangle: UpdatedPart::Lower,
         ..Update::assign()
     };
+    if a.cols > 0 && !c.is_empty() {
+        if emulated::product::multiply(ctx, update, a, a.t(), c)? {
+            return mirror(ctx, c);
+        }
+        if tiled::square(ctx, a, c)? {
+            return Ok(());
+        }
+    }
     multiply(ctx, update, a, a.t(), c)?;
     mirror(ctx, c)
 }

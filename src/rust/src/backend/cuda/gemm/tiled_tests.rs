@@ -119,7 +119,7 @@ fn update<T: Scalar>(triangle: UpdatedPart, alpha: f64, beta: f64) -> Update<T> 
         alpha: T::from_f64(alpha),
         beta: T::from_f64(beta),
         triangle,
-        stop: 0,
+        ..Update::assign()
     }
 }
 

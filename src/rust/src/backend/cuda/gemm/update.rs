@@ -22,12 +22,23 @@ impl UpdatedPart {
     }
 }
 
+/// What the error of a product must be within, u = 2^-53.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Bound {
+    /// `k u |A||B|` for each entry, as for sums in double precision.
+    Entries,
+    /// `k u |a_i| |b_j|` with the norms of a row and a column, which is all that the analysis of
+    /// stable factorizations asks for.
+    Norms,
+}
+
 /// How to add a product to a matrix, and the device flag that cancels it (0: none).
 #[derive(Clone, Copy)]
 pub(crate) struct Update<T> {
     pub alpha: T,
     pub beta: T,
     pub triangle: UpdatedPart,
+    pub bound: Bound,
     pub stop: u64,
 }
 
@@ -38,7 +49,16 @@ impl<T: Scalar> Update<T> {
             alpha: T::from_f64(1.0),
             beta: T::from_f64(0.0),
             triangle: UpdatedPart::Full,
+            bound: Bound::Entries,
             stop: 0,
+        }
+    }
+
+    /// The same, with an error that is bounded by norms.
+    pub(crate) fn by_norms(self) -> Self {
+        Update {
+            bound: Bound::Norms,
+            ..self
         }
     }
 
@@ -48,6 +68,7 @@ impl<T: Scalar> Update<T> {
             alpha: T::from_f64(-1.0),
             beta: T::from_f64(1.0),
             triangle: UpdatedPart::Full,
+            bound: Bound::Entries,
             stop: 0,
         }
     }

@@ -16,7 +16,7 @@ use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
 use crate::backend::cuda::gemm::gemm_syrk::multiply;
-use crate::backend::cuda::gemm::update::Update;
+use crate::backend::cuda::gemm::update::{Bound, Update};
 use crate::backend::cuda::lu::work::CLUSTER_PANEL;
 use crate::backend::cuda::lu::work::{chunk_rows, most_chunks, LuWorkspace, PANEL, THREADS};
 use crate::backend::cuda::lu::work::{Deferred, LIST_WORDS};
@@ -199,7 +199,7 @@ impl<T: Scalar> LuWorkspace<T> {
         self.exchange(first, n, column, count)?;
         solve_lower(
             self.ctx,
-            true,
+            (true, Bound::Entries),
             self.a.sub(first, first, n, n),
             self.a.sub(first, column, n, count),
             0,

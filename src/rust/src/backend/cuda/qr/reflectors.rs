@@ -233,13 +233,13 @@ impl BlockReflector {
         let scaled = View::new(self.scaled.ptr, width, c.cols, width);
         let assign = Update {
             stop,
-            ..Update::assign()
+            ..Update::assign().by_norms()
         };
         multiply(self.ctx, assign, h.v.t(), c, inner)?;
         multiply(self.ctx, assign, t, inner, scaled)?;
         let subtract = Update {
             stop,
-            ..Update::subtract()
+            ..Update::subtract().by_norms()
         };
         multiply(self.ctx, subtract, h.v, scaled, c)
     }

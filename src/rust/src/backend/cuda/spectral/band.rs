@@ -103,7 +103,7 @@ impl<T: Scalar> Reduction<T> {
     fn unless_refused(&self, update: Update<T>) -> Update<T> {
         Update {
             stop: self.panels.stop(),
-            ..update
+            ..update.by_norms()
         }
     }
 
@@ -253,7 +253,7 @@ impl<T: Scalar> Reduction<T> {
             let rest = self.a.sub(first, first, rows, rows);
             let lower = Update {
                 triangle: UpdatedPart::Lower,
-                ..Update::subtract()
+                ..Update::subtract().by_norms()
             };
             let (left, right) = self.waiting(first, rows);
             multiply(self.ctx, lower, left, right.t(), rest)?;

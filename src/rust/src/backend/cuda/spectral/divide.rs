@@ -204,7 +204,7 @@ fn solve<T: Scalar>(
             let a = View::<T>::new(at(p.a), p.rows, p.depth, p.rows);
             let s = View::<T>::new(at(p.s), p.depth, p.cols, p.depth);
             let c = q.sub(p.row, p.col, p.rows, p.cols);
-            multiply(ctx, Update::assign(), a, s, c)?;
+            multiply(ctx, Update::assign().by_norms(), a, s, c)?;
         }
     }
     copy_columns::<T>(ctx, back, t.back.len() / 3, largest, space, q.ptr)?;

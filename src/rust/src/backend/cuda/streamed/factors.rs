@@ -7,7 +7,7 @@ use crate::backend::cuda::cholesky;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::elementwise::norms;
 use crate::backend::cuda::gemm;
-use crate::backend::cuda::gemm::update::{Update, UpdatedPart};
+use crate::backend::cuda::gemm::update::{Bound, Update, UpdatedPart};
 use crate::backend::cuda::lu;
 use crate::backend::cuda::matrix::views::{keep_triangle, set_identity, Matrix, View};
 use crate::backend::cuda::qr;
@@ -49,7 +49,7 @@ pub(crate) fn cholesky<T: Scalar>(
             solve(ctx, left, upper, Trans::Yes, Diag::NonUnit, before, above)?;
             let update = Update {
                 triangle: UpdatedPart::Upper,
-                ..Update::subtract()
+                ..Update::subtract().by_norms()
             };
             gemm::gemm_syrk::multiply(ctx, update, above.t(), above, diagonal)?;
             cholesky::factor::factor(ctx, Uplo::Upper, diagonal).map_err(|e| match e {
@@ -104,7 +104,7 @@ pub(crate) fn lu<T: Scalar>(
         };
         exchange_rows(ctx, Trans::No, &info.ipiv, right)?;
         let (top, rest) = (right.sub(0, 0, k, width), a.sub(k, k, m - k, n - k));
-        solve_lower(ctx, true, a.sub(0, 0, k, k), top, 0)?;
+        solve_lower(ctx, (true, Bound::Entries), a.sub(0, 0, k, k), top, 0)?;
         let below = a.sub(k, 0, m - k, k);
         gemm::gemm_syrk::multiply(ctx, Update::subtract(), below, top, rest)?;
         let later = lu::factor::factor(ctx, rest)?;

@@ -1,4 +1,7 @@
-//! How the solvers read a triangle: upper or lower, with or without a unit diagonal.
+//! How the solvers read a triangle: upper or lower, with or without a unit diagonal; and the bound
+//! of their errors.
+
+use crate::backend::cuda::gemm::update::Bound;
 
 /// Which triangle of a matrix, and its diagonal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -6,4 +9,5 @@ pub(crate) struct TriangleKind {
     pub upper: bool,
     /// The diagonal is 1 and not read.
     pub unit: bool,
+    pub bound: Bound,
 }

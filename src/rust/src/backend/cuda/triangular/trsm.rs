@@ -7,7 +7,7 @@ use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
 use crate::backend::cuda::gemm::gemm_syrk::multiply;
-use crate::backend::cuda::gemm::update::Update;
+use crate::backend::cuda::gemm::update::{Bound, Update};
 use crate::backend::cuda::matrix::views::{blocks_for, copy, View};
 use crate::backend::cuda::triangular::kind::TriangleKind;
 use crate::base::error::Result;
@@ -41,6 +41,7 @@ pub(crate) fn solve<T: Scalar>(
     let kind = TriangleKind {
         upper: (uplo == Uplo::Upper) != transposed,
         unit: diag == Diag::Unit,
+        bound: Bound::Entries,
     };
     divide(ctx, kind, a, b, 0)
 }
@@ -48,12 +49,17 @@ pub(crate) fn solve<T: Scalar>(
 /// `B <- L^-1 B`. `stop`: see [`Update`].
 pub(crate) fn solve_lower<T: Scalar>(
     ctx: &'static Context,
-    unit: bool,
+    (unit, bound): (bool, Bound),
     l: View<T>,
     b: View<T>,
     stop: u64,
 ) -> Result<()> {
-    divide(ctx, TriangleKind { upper: false, unit }, l, b, stop)
+    let kind = TriangleKind {
+        upper: false,
+        unit,
+        bound,
+    };
+    divide(ctx, kind, l, b, stop)
 }
 
 /// `B <- M^-1 B`, halving M: two smaller systems and a product.
@@ -88,6 +94,7 @@ pub(crate) fn divide<T: Scalar>(
     multiply(
         ctx,
         Update {
+            bound: kind.bound,
             stop,
             ..Update::subtract()
         },

@@ -1,5 +1,6 @@
 //! Tests of systems in single precision that are solved in double precision.
 
+use crate::backend::cuda::gemm::update::Bound;
 use crate::backend::cuda::matrix::views::Matrix;
 use crate::backend::cuda::triangular::trsm::divide;
 use crate::backend::cuda::triangular::via_f64::*;
@@ -29,6 +30,7 @@ fn systems_are_solved_in_panels() {
     let kind = TriangleKind {
         upper: false,
         unit: false,
+        bound: Bound::Entries,
     };
     for turned in [false, true] {
         let right = if turned {

@@ -1,0 +1,132 @@
+//! Measures the lines of operands (`kernels/emulated/lines.cuh`).
+
+use crate::backend::cuda::driver::buffer::Buffer;
+use crate::backend::cuda::driver::context::Context;
+use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
+use crate::backend::cuda::matrix::operand::{KernelOperand, OperandLayout};
+use crate::base::error::Result;
+
+const ALONG: Kernel = Kernel::new(Family::Emulated, "lines_measure_along");
+const ACROSS: Kernel = Kernel::new(Family::Emulated, "lines_measure_across");
+const FINISH: Kernel = Kernel::new(Family::Emulated, "lines_finish_slices");
+
+/// Depth of a slice that one warp or eight threads measure.
+const SLICE: usize = 1024;
+
+/// Numbers of an operand in the summary.
+const NUMBERS: usize = 6;
+
+/// An operand, contiguous along one dimension.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Operand {
+    pub at: KernelOperand,
+    pub lines: usize,
+    pub depth: usize,
+}
+
+impl Operand {
+    /// The operand from a line and a step of depth on.
+    pub(super) fn from(&self, line: usize, step: usize) -> u64 {
+        let along = match self.at.layout {
+            OperandLayout::Lines => line as i64 + step as i64 * self.at.ld,
+            OperandLayout::Depth => line as i64 * self.at.ld + step as i64,
+        };
+        self.at.ptr.wrapping_add_signed(8 * along)
+    }
+}
+
+/// The largest of some numbers over all lines of an operand but those of zeros. Logarithms have
+/// base 2.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Facts {
+    /// The logarithm of the norm of a line.
+    pub longest: f32,
+    /// The negative logarithm of the norm.
+    pub shortest: f32,
+    /// The bits from the norm of a line to the lowest bit of its entries.
+    pub width: f32,
+    /// The logarithms of the mean magnitude and of the root of the mean square of a line, less the
+    /// mean of the logarithms of its entries. 1e9 if one is zero.
+    pub mean: f32,
+    pub square: f32,
+    pub finite: bool,
+}
+
+impl Facts {
+    fn read(words: &[i32]) -> Facts {
+        let number = |i: usize| {
+            let word = words[i];
+            f32::from_bits((word ^ (word >> 31 & 0x7fff_ffff)) as u32)
+        };
+        Facts {
+            longest: number(0),
+            shortest: number(1),
+            width: number(2),
+            mean: number(3),
+            square: number(4),
+            finite: number(5) < 0.5,
+        }
+    }
+
+    /// Whether all entries are zero.
+    pub(super) fn is_zero(&self) -> bool {
+        self.longest < -1e8
+    }
+}
+
+/// Logarithms to base 2 of the norms of the lines, in single precision.
+pub(super) type Lengths = Buffer;
+
+/// Measures both operands. `b` is none if its lines are those of `a`.
+pub(super) fn measure(
+    ctx: &'static Context,
+    a: &Operand,
+    b: Option<&Operand>,
+    stop: u64,
+) -> Result<(Vec<Lengths>, Facts, Facts)> {
+    let operands: Vec<&Operand> = std::iter::once(a).chain(b).collect();
+    let summary = Buffer::of::<i32>(ctx, 2 * NUMBERS)?;
+    summary.fill(0x80, 8 * NUMBERS)?;
+    let mut lengths = Vec::new();
+    for (which, x) in operands.iter().enumerate() {
+        let slices = x.depth.div_ceil(SLICE).min(1 << 15);
+        let slice = x.depth.div_ceil(slices);
+        let sums = Buffer::of::<i32>(ctx, NUMBERS * slices * x.lines)?;
+        let norms = Buffer::of::<f32>(ctx, x.lines)?;
+        let (kernel, per_block) = match x.at.layout {
+            OperandLayout::Depth => (ALONG, 8),
+            OperandLayout::Lines => (ACROSS, 32),
+        };
+        ctx.launch::<f64>(
+            kernel,
+            x.lines.div_ceil(per_block),
+            slices,
+            256,
+            &args![x.at.ptr, x.at.ld, x.lines, x.depth, slice, sums.ptr, stop],
+        )?;
+        ctx.launch::<f64>(
+            FINISH,
+            x.lines.div_ceil(256),
+            1,
+            256,
+            &args![
+                sums.ptr,
+                slices,
+                x.lines,
+                x.depth,
+                norms.ptr,
+                summary.ptr + (4 * NUMBERS * which) as u64,
+                stop
+            ],
+        )?;
+        lengths.push(norms);
+    }
+    let mut words = [0; 2 * NUMBERS];
+    summary.to_slice(&mut words)?;
+    let first = Facts::read(&words[..NUMBERS]);
+    let second = match b {
+        Some(_) => Facts::read(&words[NUMBERS..]),
+        None => first,
+    };
+    Ok((lengths, first, second))
+}

@@ -1,0 +1,291 @@
+//! Products from integers beside products in double precision, and beside exact ones.
+
+use super::product::multiply_as;
+use crate::backend::cuda::driver::context::Context;
+use crate::backend::cuda::driver::kernels::Family;
+use crate::backend::cuda::gemm::update::{Bound, Update, UpdatedPart};
+use crate::backend::cuda::matrix::views::{Matrix, View};
+use crate::base::emulation::Emulation;
+use crate::base::error::Result;
+use crate::base::matrix::Part;
+
+/// The product wherever the bound allows it.
+fn multiply(
+    ctx: &'static Context,
+    update: Update<f64>,
+    a: View<f64>,
+    b: View<f64>,
+    c: View<f64>,
+) -> Result<bool> {
+    multiply_as(Emulation::Always, ctx, update, a, b, c)
+}
+
+/// None without a GPU, or on one without kernels for it.
+fn context() -> Option<&'static Context> {
+    Context::for_test().filter(|ctx| ctx.has(Family::Emulated) && ctx.has(Family::PlanesTensor))
+}
+
+fn load(ctx: &'static Context, x: &faer::Mat<f64>) -> Matrix<'static, f64> {
+    Matrix::from_host(ctx, x.as_ref(), Part::All).unwrap()
+}
+
+/// Numbers that look random, in (-1, 1).
+fn scattered(i: usize, j: usize, seed: u64) -> f64 {
+    let mut z = (i as u64) << 32 ^ j as u64 ^ seed << 56;
+    for _ in 0..3 {
+        z = (z ^ z >> 31).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+    (z >> 11) as f64 * 2f64.powi(-52) - 1.0
+}
+
+/// `sum x_k y_k` and `sum |x_k y_k|`, the first in twice the precision.
+fn dot(terms: impl Iterator<Item = (f64, f64)>) -> ((f64, f64), f64) {
+    let (mut sum, mut rest, mut size) = (0.0, 0.0, 0.0);
+    for (x, y) in terms {
+        let p = x * y;
+        let next: f64 = sum + p;
+        let z = next - sum;
+        rest += (sum - (next - z)) + (p - z) + x.mul_add(y, -p);
+        sum = next;
+        size += p.abs();
+    }
+    ((sum, rest), size)
+}
+
+/// The largest error of a product in units of `k u |A||B|`, over all entries.
+fn worst(a: &faer::Mat<f64>, b: &faer::Mat<f64>, c: &faer::Mat<f64>) -> f64 {
+    let mut worst: f64 = 0.0;
+    for j in 0..c.ncols() {
+        for i in 0..c.nrows() {
+            let terms = (0..a.ncols()).map(|k| (a[(i, k)], b[(k, j)]));
+            let ((sum, rest), size) = dot(terms);
+            let error = ((c[(i, j)] - sum) - rest).abs();
+            let unit = a.ncols() as f64 * 2f64.powi(-53) * size;
+            if error > 0.0 {
+                worst = worst.max(error / unit);
+            }
+        }
+    }
+    worst
+}
+
+/// A B by integers; None where doubles must do.
+fn product(
+    ctx: &'static Context,
+    a: &faer::Mat<f64>,
+    b: &faer::Mat<f64>,
+    bound: Bound,
+) -> Option<faer::Mat<f64>> {
+    let (m, n) = (a.nrows(), b.ncols());
+    let (da, db) = (load(ctx, a), load(ctx, b));
+    let dc = load(ctx, &faer::Mat::from_fn(m, n, |_, _| f64::NAN));
+    let update = Update {
+        bound,
+        ..Update::assign()
+    };
+    if !multiply(ctx, update, da.view(), db.view(), dc.view()).unwrap() {
+        return None;
+    }
+    let mut c = faer::Mat::zeros(m, n);
+    dc.read(ctx, c.as_mut()).unwrap();
+    Some(c)
+}
+
+/// Integers, every layout, part, size and factor. Results are exact, and what is not wanted stays.
+#[test]
+fn products_of_integers_are_exact() {
+    let Some(ctx) = context() else { return };
+    let entry = |i: usize, j: usize| ((i * 37 + j * 101 + i * j) % 61) as f64 - 30.0;
+    let sizes = [
+        (1, 1, 1),
+        (127, 255, 129),
+        (128, 256, 128),
+        (129, 257, 127),
+        (300, 40, 700),
+        (3, 600, 1),
+    ];
+    for (m, n, k) in sizes {
+        let a = faer::Mat::from_fn(m, k, entry);
+        let b = faer::Mat::from_fn(k, n, |i, j| entry(i + 3, j));
+        let before = faer::Mat::from_fn(m, n, |i, j| entry(i + 5, j + 1));
+        let sum = &a * &b;
+        let (at, bt) = (a.transpose().to_owned(), b.transpose().to_owned());
+        let (da, db, dat, dbt) = (load(ctx, &a), load(ctx, &b), load(ctx, &at), load(ctx, &bt));
+        for (va, vb) in [
+            (da.view(), db.view()),
+            (dat.view().t(), db.view()),
+            (da.view(), dbt.view().t()),
+            (dat.view().t(), dbt.view().t()),
+        ] {
+            for triangle in [UpdatedPart::Full, UpdatedPart::Lower, UpdatedPart::Upper] {
+                for (alpha, beta) in [(1.0, 0.0), (-1.0, 1.0), (0.5, -2.0)] {
+                    let dc = load(ctx, &before);
+                    let update = Update {
+                        alpha,
+                        beta,
+                        triangle,
+                        ..Update::assign()
+                    };
+                    assert!(multiply(ctx, update, va, vb, dc.view()).unwrap());
+                    let mut c = faer::Mat::zeros(m, n);
+                    dc.read(ctx, c.as_mut()).unwrap();
+                    for j in 0..n {
+                        for i in 0..m {
+                            let inside = match triangle {
+                                UpdatedPart::Full => true,
+                                UpdatedPart::Lower => i >= j,
+                                UpdatedPart::Upper => i <= j,
+                            };
+                            let old = before[(i, j)];
+                            let new = alpha * sum[(i, j)] + beta * old;
+                            let want = if inside { new } else { old };
+                            assert_eq!(c[(i, j)], want, "{m} {n} {k} {triangle:?} {i} {j}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The upper triangle of a matrix stored by rows, as in a factor computed through its transpose.
+#[test]
+fn transposes_of_c_and_squares_are_exact() {
+    let Some(ctx) = context() else { return };
+    let (n, k) = (515, 130);
+    let a = faer::Mat::from_fn(n, k, |i, j| ((i * 7 + j * 13) % 29) as f64 - 14.0);
+    let da = load(ctx, &a);
+    let square = &a * a.transpose();
+    for transposed in [false, true] {
+        for triangle in [UpdatedPart::Full, UpdatedPart::Lower, UpdatedPart::Upper] {
+            let dc = load(ctx, &faer::Mat::from_fn(n, n, |i, j| (i + 2 * j) as f64));
+            let view: View<f64> = dc.view();
+            let view = if transposed { view.t() } else { view };
+            let update = Update {
+                triangle,
+                ..Update::subtract()
+            };
+            assert!(multiply(ctx, update, da.view(), da.view().t(), view).unwrap());
+            let mut c = faer::Mat::zeros(n, n);
+            dc.read(ctx, c.as_mut()).unwrap();
+            for j in 0..n {
+                for i in 0..n {
+                    let (row, col) = if transposed { (j, i) } else { (i, j) };
+                    let inside = match triangle {
+                        UpdatedPart::Full => true,
+                        UpdatedPart::Lower => row >= col,
+                        UpdatedPart::Upper => row <= col,
+                    };
+                    let old = (i + 2 * j) as f64;
+                    let want = if inside { old - square[(i, j)] } else { old };
+                    assert_eq!(c[(i, j)], want, "{transposed} {triangle:?} {i} {j}");
+                }
+            }
+        }
+    }
+}
+
+/// Entries, rows and columns of many magnitudes: the bound of double precision holds, or doubles
+/// must compute.
+#[test]
+fn errors_are_within_the_bound_of_doubles() {
+    let Some(ctx) = context() else { return };
+    let (m, n, k) = (150, 140, 600);
+    let power = |i: usize, most: f64| (most * scattered(i, 7, 9)).round().exp2();
+    let mut taken = 0;
+    for (name, spread, rows, cols) in [
+        ("plain", 0.0, 0.0, 0.0),
+        ("graded rows and columns", 0.0, 190.0, 190.0),
+        ("somewhat graded entries", 4.0, 3.0, 100.0),
+        ("graded entries", 40.0, 0.0, 0.0),
+        ("entries that cover most of the range", 400.0, 0.0, 0.0),
+    ] {
+        let of = |i: usize, j: usize, seed: u64, line: f64| {
+            let grade = (spread * scattered(i, j, seed + 20)).round().exp2();
+            scattered(i, j, seed) * grade * line
+        };
+        let a = faer::Mat::from_fn(m, k, |i, j| of(i, j, 1, power(i, rows)));
+        let b = faer::Mat::from_fn(k, n, |i, j| of(i, j, 2, power(j + 1000, cols)));
+        if let Some(c) = product(ctx, &a, &b, Bound::Entries) {
+            taken += 1;
+            let worst = worst(&a, &b, &c);
+            assert!(worst <= 1.0, "{name}: {worst}");
+        } else {
+            assert!(spread > 4.0, "{name}");
+        }
+    }
+    assert!(taken >= 3);
+}
+
+/// Cancellation does not enlarge the error of a sum, and neither do denormal entries.
+#[test]
+fn cancelling_and_denormal_entries_keep_the_bound() {
+    let Some(ctx) = context() else { return };
+    let (m, n, k) = (40, 50, 512);
+    let half = |i: usize, j: usize| {
+        let sign = if j < k / 2 { 1.0 } else { -1.0 };
+        sign * (1.5 + scattered(i, j % (k / 2), 3)) + 1e-9 * scattered(i, j, 4)
+    };
+    let a = faer::Mat::from_fn(m, k, half);
+    let b = faer::Mat::from_fn(k, n, |i, j| 1.5 + scattered(i % (k / 2), j, 5));
+    let c = product(ctx, &a, &b, Bound::Entries).unwrap();
+    assert!(worst(&a, &b, &c) <= 1.0);
+    // Denormal entries, and others that make the product a normal number.
+    let tiny = faer::Mat::from_fn(m, k, |i, j| 1e-312 * scattered(i, j, 6));
+    let huge = faer::Mat::from_fn(k, n, |i, j| 1e290 * scattered(i, j, 7));
+    let c = product(ctx, &tiny, &huge, Bound::Entries).unwrap();
+    assert!(worst(&tiny, &huge, &c) <= 1.0);
+}
+
+/// NaN, infinities, zeros and numbers whose product may overflow are left to doubles.
+#[test]
+fn what_integers_cannot_hold_is_left_to_doubles() {
+    let Some(ctx) = context() else { return };
+    let plain = faer::Mat::from_fn(30, 200, |i, j| scattered(i, j, 1));
+    let other = faer::Mat::from_fn(200, 31, |i, j| scattered(i, j, 2));
+    assert!(product(ctx, &plain, &other, Bound::Entries).is_some());
+    for wrong in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300] {
+        let mut a = plain.clone();
+        a[(29, 199)] = wrong;
+        let b = if wrong == 1e300 {
+            &other * 1e20
+        } else {
+            other.clone()
+        };
+        assert!(product(ctx, &a, &b, Bound::Norms).is_none(), "{wrong}");
+    }
+    // A zero beside numbers that are rounded: nothing is known of |A||B|.
+    let mut a = plain.clone();
+    a[(3, 5)] = 0.0;
+    assert!(product(ctx, &a, &other, Bound::Entries).is_none());
+    assert!(product(ctx, &a, &other, Bound::Norms).is_some());
+    let zero = faer::Mat::zeros(30, 200);
+    assert!(product(ctx, &zero, &other, Bound::Entries).is_none());
+}
+
+/// Deep sums and large numbers of bytes: residues of several parts of the depth are added.
+#[test]
+fn deep_products_are_exact() {
+    let Some(ctx) = context() else { return };
+    let k = 150_000;
+    let a = faer::Mat::from_fn(5, k, |i, j| (127 - (i + j) % 2) as f64);
+    let b = faer::Mat::from_fn(k, 3, |i, j| (127 - (i + j) % 2) as f64);
+    let c = product(ctx, &a, &b, Bound::Entries).unwrap();
+    assert_eq!(c, &a * &b);
+}
+
+/// The same bits from the kernels of all generations.
+#[test]
+fn kernels_agree_bit_for_bit() {
+    let Some(ctx) = context() else { return };
+    if !ctx.has(Family::PlanesHopper) {
+        return;
+    }
+    let a = faer::Mat::from_fn(700, 900, |i, j| scattered(i, j, 1));
+    let b = faer::Mat::from_fn(900, 800, |i, j| scattered(i, j, 2));
+    let first = product(ctx, &a, &b, Bound::Entries).unwrap();
+    let again = product(ctx, &a, &b, Bound::Entries).unwrap();
+    assert_eq!(first, again);
+    let tensor = super::product::portable(|| product(ctx, &a, &b, Bound::Entries)).unwrap();
+    assert_eq!(first, tensor);
+}

@@ -1,13 +1,14 @@
 //! Times of our kernels and of cuBLAS and cuSOLVER, in one process, on data that is already on the
 //! GPU.
 //!
-//! `gpu_peers [--routines gemm,syrk,...] [--repeats 10] [--doubles] [n ...]` prints a Markdown table
-//! row by row. With `--doubles` no product is computed from integers. Orders take the place of a routine's own; tall matrices are chosen by their number of
-//! columns. It writes a CSV to the file `CUDAFACTOR_BENCH_OUT` and the table with its circumstances
-//! to `CUDAFACTOR_BENCH_MD`, where these are set; `CUDAFACTOR_COMMIT` names the commit. The peers
-//! are found at run time (`libcublas.so`, `libcusolver.so`, any suffix of 11 to 13); the package
-//! itself never loads them. Answers are compared before anything is timed, and a difference that
-//! rounding does not explain is no row but a failure, which the exit status tells.
+//! `gpu_peers [--routines gemm,syrk,...] [--repeats 10] [--doubles] [n ...]` prints a Markdown
+//! table row by row. With `--doubles` no product is computed from integers. Orders take the place
+//! of a routine's own; tall matrices are chosen by their number of columns. It writes a CSV to the
+//! file `CUDAFACTOR_BENCH_OUT` and the table with its circumstances to `CUDAFACTOR_BENCH_MD`, where
+//! these are set; `CUDAFACTOR_COMMIT` names the commit. The peers are found at run time
+//! (`libcublas.so`, `libcusolver.so`, any suffix of 11 to 13); the package itself never loads them.
+//! Answers are compared before anything is timed, and a difference that rounding does not explain
+//! is no row but a failure, which the exit status tells.
 
 mod peers;
 

@@ -8,6 +8,7 @@ pub mod accounting;
 pub(crate) mod caches;
 pub(crate) mod chunks;
 pub(crate) mod columns;
+pub(crate) mod deflate;
 pub mod emulation;
 pub mod error;
 mod error_text;

@@ -51,7 +51,7 @@ impl<T: Scalar> CpuMat<'_, T> {
     }
 }
 
-fn not_column_major() -> Error {
+pub(crate) fn not_column_major() -> Error {
     Error::Dimension {
         what: "the matrix is not stored by columns".into(),
     }

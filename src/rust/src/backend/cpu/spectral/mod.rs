@@ -1,14 +1,15 @@
 //! Eigenvalues and singular values, guarded.
 //!
-//! Vectors and general matrices are faer's. Values alone come from reductions of this folder
-//! (`tridiagonal`, `bidiagonal`), which read and write the matrix once a step.
+//! Symmetric matrices, and singular values alone, come from reductions of this folder
+//! (`tridiagonal`, `bidiagonal`), which read and write the matrix once a step. Symmetric vectors
+//! come from divide and conquer (`divide`). Singular vectors and general matrices are faer's.
 //!
 //! faer 0.24 can fail to converge, and near the ends of the range of numbers some of its routines
 //! return wrong results as right ones. So each result is checked in `probe`, by a few products with
 //! vectors. What fails the check is computed again: by faer, by its QR iteration instead of divide
 //! and conquer, then by routines of this folder, in double precision (`jacobi`, `hqr`).
 //!
-//! It imports `base`, `vector`, `qr` and the views of `matrix`. Start with [`symmetric`].
+//! It imports `base`, `vector`, `gemm`, `qr` and the views of `matrix`. Start with [`symmetric`].
 
 mod basis;
 pub(super) mod batch;
@@ -18,15 +19,20 @@ mod bidiagonal_pass;
 mod bidiagonal_tests;
 mod bidiagonal_values;
 mod columns;
+mod divide;
+#[cfg(test)]
+mod divide_tests;
 pub(super) mod general;
 mod hqr;
 mod jacobi;
 mod lines;
 mod probe;
+mod secular;
 mod square;
 pub(super) mod svd;
 pub(super) mod symmetric;
 mod tridiagonal;
+mod tridiagonal_leaf;
 mod tridiagonal_pass;
 #[cfg(test)]
 mod tridiagonal_tests;

@@ -7,12 +7,14 @@ use faer::linalg::evd::{
 use faer::{Auto, MatMut, MatRef, Spec};
 
 use super::{
-    jacobi, narrow_to, narrow_values, parallelism, probe, tridiagonal, tridiagonal_values, widened,
-    workspace,
+    divide, jacobi, narrow_to, narrow_values, parallelism, probe, threads_for, tridiagonal,
+    tridiagonal_values, widened, workspace,
 };
 use crate::base::error::{Error, Result};
 use crate::base::interrupt;
+use crate::base::progress;
 use crate::base::scalar::{widened as wide_values, Scalar};
+use crate::cost::flops::eigen_flops;
 
 /// One way to the values and vectors. False if it gives up.
 type Attempt<'a, T> = dyn Fn(&mut [T], Option<MatMut<'_, T>>) -> Result<bool> + 'a;
@@ -35,12 +37,12 @@ pub(crate) fn syev<T: Scalar>(
             by_faer(a, w, z, threads, params)
         }
     };
-    // Of order 2, faer's small values have errors relative to the large one. Its second attempt
-    // here never divides.
+    // Of order 2, the small values of the others have errors relative to the large one. faer's
+    // second attempt here never divides.
     first_right(
         &[
-            &|w, z| Ok(z.is_none() && by_reduction(a, w, threads)?),
             &|w, z| Ok(by_rotation(a, w, z)),
+            &|w, z| by_reduction(a, w, z, threads),
             &by_faer(params.recursion_threshold),
             &by_faer(usize::MAX),
             &|w, z| by_jacobi(a, w, z),
@@ -69,11 +71,32 @@ fn first_right<T: Scalar>(
     Err(Error::NotConverged { routine: "dsyevr" })
 }
 
-/// Values alone, by a tridiagonal matrix. False if its iteration does not converge.
-fn by_reduction<T: Scalar>(a: MatRef<'_, T>, w: &mut [T], threads: usize) -> Result<bool> {
-    let (d, e) = tridiagonal::reduce(a, threads)?;
-    let (mut d, mut e) = (wide_values(&d)?, wide_values(&e)?);
-    let converged = tridiagonal_values::values(&mut d, &mut e)?;
+/// By a tridiagonal matrix. False if its iteration does not converge.
+fn by_reduction<T: Scalar>(
+    a: MatRef<'_, T>,
+    w: &mut [T],
+    z: Option<MatMut<'_, T>>,
+    threads: usize,
+) -> Result<bool> {
+    let n = w.len();
+    let [few, all] = [false, true].map(|vectors| eigen_flops(n, vectors));
+    let part = progress::part(if z.is_some() { all } else { few });
+    let reduced = tridiagonal::reduce(a, threads, z.is_some())?;
+    let mut d = wide_values(&reduced.diagonal)?;
+    let mut e = wide_values(&reduced.off)?;
+    let converged = match z {
+        None => tridiagonal_values::values(&mut d, &mut e)?,
+        Some(mut z) => {
+            part.left(all - few);
+            let threads = threads_for(n, threads);
+            let converged = divide::vectors(&mut d, &mut e, z.as_mut(), threads)?;
+            part.left(all - 2.0 * few);
+            if converged {
+                reduced.turn_back(z, threads)?;
+            }
+            converged
+        }
+    };
     narrow_values(&d, w);
     Ok(converged)
 }
@@ -147,6 +170,7 @@ fn is_right<T: Scalar>(a: MatRef<'_, T>, w: &[T], z: Option<MatRef<'_, T>>) -> R
 
 #[cfg(test)]
 mod tests {
+    use super::super::tridiagonal_tests::random;
     use super::*;
 
     const A: [f64; 4] = [1.0, 0.5, 0.5, 1.0];
@@ -176,10 +200,15 @@ mod tests {
     }
 
     #[test]
-    fn values_alone_do_not_need_the_fallback() {
-        let a = MatRef::from_column_major_slice(&A, 2, 2);
-        let mut w = [0.0; 2];
-        let own = |w: &mut [f64], _: Option<MatMut<'_, f64>>| by_reduction(a, w, 1);
-        assert_eq!(first_right(&[&own], a, &mut w, None), Ok(()));
+    fn reductions_do_not_need_the_fallback() {
+        for n in [1, 2, 3, 40, 150] {
+            let a = random(n * n, 3);
+            let a = MatRef::from_column_major_slice(&a, n, n);
+            let (mut w, mut z) = (vec![0.0; n], vec![f64::NAN; n * n]);
+            let own = |w: &mut [f64], z: Option<MatMut<'_, f64>>| by_reduction(a, w, z, 1);
+            assert_eq!(first_right(&[&own], a, &mut w, None), Ok(()), "{n}");
+            let z = MatMut::from_column_major_slice_mut(&mut z, n, n);
+            assert_eq!(first_right(&[&own], a, &mut w, Some(z)), Ok(()), "{n}");
+        }
     }
 }

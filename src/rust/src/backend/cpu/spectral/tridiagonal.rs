@@ -11,13 +11,16 @@
 //! A pass reads and writes each entry of the lower triangle once, for eight operations. LAPACK's
 //! panels do not write, but correct each product. Up to order 2048 that took longer on one thread.
 
-use faer::MatRef;
+use faer::{MatMut, MatRef};
 
 use super::columns::{add, finish_pair, reflector, subtract_two};
 use super::lines::{line_of, padded, Lines};
 use super::tridiagonal_pass::{UpdateTimes, GROUP};
+use crate::backend::cpu::matrix::views::{columns_mut, not_column_major};
+use crate::backend::cpu::qr::factor::ormqr;
 use crate::base::error::Result;
 use crate::base::interrupt;
+use crate::base::matrix::Trans;
 use crate::base::scalar::{try_zeroed, Scalar};
 use crate::base::simd::dispatch;
 use crate::base::threads::{join, share};
@@ -34,13 +37,46 @@ const MOST_PARTS: usize = 8;
 /// takes to wake one.
 const SHARED: usize = 768;
 
-/// The diagonal and the off-diagonal of a tridiagonal matrix with the eigenvalues of `a`, whose
-/// lower triangle is read. The number of threads does not change a bit of them.
-pub(super) fn reduce<T: Scalar>(a: MatRef<'_, T>, threads: usize) -> Result<(Vec<T>, Vec<T>)> {
+/// `A = Q T Q'` with a tridiagonal T.
+#[derive(Debug)]
+pub(super) struct Reduced<T> {
+    pub diagonal: Vec<T>,
+    pub off: Vec<T>,
+    /// The vectors of the reflections of Q, with first entry one in row j + 1 of column j, if they
+    /// were wanted.
+    v: Lines<T>,
+    tau: Vec<T>,
+}
+
+impl<T: Scalar> Reduced<T> {
+    /// `Z <- Q Z`.
+    pub(super) fn turn_back(&self, z: MatMut<'_, T>, threads: usize) -> Result<()> {
+        let (n, below) = (self.diagonal.len(), self.tau.len());
+        let all = MatRef::from_column_major_slice_with_stride(self.v.all(), n, n, self.v.stride());
+        let v = all.try_as_col_major().ok_or_else(not_column_major)?;
+        let z = columns_mut(z)?.subrows_mut(n - below, below);
+        ormqr(
+            Trans::No,
+            v.submatrix(n - below, 0, below, below),
+            &self.tau,
+            z,
+            threads,
+        )
+    }
+}
+
+/// Reduces `a`, whose lower triangle is read, and keeps the reflections if they are `wanted`. The
+/// number of threads does not change a bit.
+pub(super) fn reduce<T: Scalar>(
+    a: MatRef<'_, T>,
+    threads: usize,
+    wanted: bool,
+) -> Result<Reduced<T>> {
     let (n, zero) = (a.ncols(), T::from_f64(0.0));
     let rows = padded::<T>(n);
     let threads = share(threads, (n as f64).powi(3));
     let (mut diagonal, mut off) = (try_zeroed(n)?, try_zeroed(n.saturating_sub(1))?);
+    let mut tau = try_zeroed(n.saturating_sub(1))?;
     let mut work = copied(a)?;
     let mut v = Lines::<T>::zeroed(n, 1)?;
     let mut w = Lines::<T>::zeroed(n, 1)?;
@@ -68,8 +104,7 @@ pub(super) fn reduce<T: Scalar>(a: MatRef<'_, T>, threads: usize) -> Result<(Vec
         let next = x.part_mut(0, active.clone());
         next.copy_from_slice(column);
         next[..=j - top].fill(zero);
-        let (beta, tau) = reflector(&mut next[j + 1 - top..n - top]);
-        off[j] = beta;
+        (off[j], tau[j]) = reflector(&mut next[j + 1 - top..n - top]);
         let parts = parts(n - j);
         for k in 0..parts {
             sums.part_mut(k, active.clone()).fill(zero);
@@ -97,10 +132,20 @@ pub(super) fn reduce<T: Scalar>(a: MatRef<'_, T>, threads: usize) -> Result<(Vec
             add(y, sums.part(k, active.clone()));
         }
         y[..=j - top].fill(zero);
-        finish_pair(tau, x.part(0, active), y);
+        finish_pair(tau[j], x.part(0, active.clone()), y);
+        if wanted {
+            // No later step changes the column, since its pair is zero there.
+            work.part_mut(j, active.clone())
+                .copy_from_slice(x.part(0, active));
+        }
         std::mem::swap(&mut v, &mut x);
     }
-    Ok((diagonal, off))
+    Ok(Reduced {
+        diagonal,
+        off,
+        v: work,
+        tau,
+    })
 }
 
 /// The parts of a pass over a trailing matrix of this order. They depend on nothing else, so that

@@ -20,7 +20,7 @@ pub(super) fn random(n: usize, seed: u64) -> Vec<f64> {
 }
 
 /// `H A H` for two random reflections H.
-fn turned(mut a: Vec<f64>, n: usize) -> Vec<f64> {
+pub(super) fn turned(mut a: Vec<f64>, n: usize) -> Vec<f64> {
     for seed in [1, 2] {
         let u = random(n, seed);
         let square: f64 = u.iter().map(|u| u * u).sum();
@@ -41,8 +41,9 @@ fn turned(mut a: Vec<f64>, n: usize) -> Vec<f64> {
 fn of_reduction<T: Scalar>(a: &[f64], n: usize, threads: usize) -> Vec<f64> {
     let a: Vec<T> = a.iter().map(|x| T::from_f64(*x)).collect();
     let a = MatRef::from_column_major_slice(&a, n, n);
-    let (d, e) = tridiagonal::reduce(a, threads).unwrap();
-    let (mut d, mut e) = (widened(&d).unwrap(), widened(&e).unwrap());
+    let reduced = tridiagonal::reduce(a, threads, false).unwrap();
+    let mut d = widened(&reduced.diagonal).unwrap();
+    let mut e = widened(&reduced.off).unwrap();
     assert!(tridiagonal_values::values(&mut d, &mut e).unwrap());
     d
 }

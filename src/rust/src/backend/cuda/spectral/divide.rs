@@ -2,7 +2,6 @@
 
 use std::mem::size_of;
 
-use super::deflate::{deflate, Merge, Place};
 use super::split::rounded;
 use super::tables::tables;
 use crate::backend::cuda::driver::buffer::{Buffer, PlainData};
@@ -11,6 +10,7 @@ use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
 use crate::backend::cuda::gemm::gemm_syrk::multiply;
 use crate::backend::cuda::gemm::update::Update;
 use crate::backend::cuda::matrix::views::View;
+use crate::base::deflate::{deflate, Merge, Place};
 use crate::base::error::Result;
 use crate::base::scalar::{try_zeroed, Scalar};
 

@@ -4,8 +4,8 @@
 //! It imports `elementwise`, `qr`, `gemm`, `matrix` and `driver`. Start with [`symmetric`].
 //! [`one_stage`] is for small matrices. [`band`] is the first of two stages, with narrow panels by
 //! [`band_panel`], and [`chase`] the second, whose Q2 [`back`] applies. [`tridiagonal`] finds the
-//! eigenvectors of T: `divide` joins halves; `split`, `deflate` and `tables` are its arithmetic on
-//! the host. `probe` checks what comes out. [`batch`] is for many small matrices.
+//! eigenvectors of T: `divide` joins halves; `split`, `tables` and `base::deflate` are its
+//! arithmetic on the host. `probe` checks what comes out. [`batch`] is for many small matrices.
 
 mod back;
 mod band;
@@ -14,7 +14,6 @@ pub(super) mod batch;
 #[cfg(test)]
 mod cases;
 mod chase;
-mod deflate;
 mod divide;
 mod one_stage;
 mod probe;

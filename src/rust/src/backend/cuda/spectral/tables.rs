@@ -1,6 +1,6 @@
 //! The merges of a level as the arrays that kernels read.
 
-use super::deflate::Merge;
+use crate::base::deflate::Merge;
 
 /// A product: rows `row..` of the columns `col..` of Q become A times S, both in the workspace.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -4,8 +4,8 @@ use faer::Mat;
 
 use super::*;
 use crate::backend::cuda::spectral::cases::{cases, judge};
-use crate::backend::cuda::spectral::deflate::{ascending, deflate, Place};
 use crate::backend::cuda::spectral::split::{leaves, scale, tear};
+use crate::base::deflate::{ascending, deflate, Place};
 
 /// Root j of the secular equation as nearest pole and offset, by bisection of the offset's
 /// exponent and then of the offset.

@@ -2,7 +2,6 @@
 
 use std::mem::size_of;
 
-use super::deflate::ascending;
 use super::divide::{copy_columns, join_level, narrowed};
 use super::split::{leaves, scale, tear, times_power, Scaled};
 use crate::backend::cuda::driver::buffer::Buffer;
@@ -10,6 +9,7 @@ use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::guards::require;
 use crate::backend::cuda::driver::kernels::{args, scalar, Family, Kernel};
 use crate::backend::cuda::matrix::views::{copy, set_identity, View};
+use crate::base::deflate::ascending;
 use crate::base::error::{Error, Result};
 use crate::base::scalar::{try_zeroed, Scalar};
 

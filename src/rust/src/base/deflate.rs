@@ -2,7 +2,7 @@
 
 /// Rows and columns of a merge: `start..mid` and `mid..end`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Place {
+pub(crate) struct Place {
     pub start: usize,
     pub mid: usize,
     pub end: usize,
@@ -10,7 +10,7 @@ pub(super) struct Place {
 
 /// Columns x and y become `c x + s y` and `c y - s x`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Rotation {
+pub(crate) struct Rotation {
     pub x: usize,
     pub y: usize,
     pub c: f64,
@@ -19,7 +19,7 @@ pub(super) struct Rotation {
 
 /// What is left of a merge. Columns are those of the whole matrix.
 #[derive(Debug, Clone)]
-pub(super) struct Merge {
+pub(crate) struct Merge {
     pub place: Place,
     pub rho: f64,
     /// Columns of the poles, by ascending values.
@@ -38,7 +38,7 @@ pub(super) struct Merge {
 ///
 /// An entry of z is negligible if its part of `rho z z'` is below the tolerance. Two neighbours are
 /// rotated so that one entry of z vanishes, if the off-diagonal entry that D gains is below it.
-pub(super) fn deflate(place: Place, off: f64, eps: f64, d: &mut [f64], z: &mut [f64]) -> Merge {
+pub(crate) fn deflate(place: Place, off: f64, eps: f64, d: &mut [f64], z: &mut [f64]) -> Merge {
     let Place { start, mid, end } = place;
     // Both rows have norm 1.
     let rho = 2.0 * off.abs();
@@ -103,7 +103,7 @@ pub(super) fn deflate(place: Place, off: f64, eps: f64, d: &mut [f64], z: &mut [
 }
 
 /// The columns `start..` by ascending values; equal ones keep their order.
-pub(super) fn ascending(start: usize, values: &[f64]) -> Vec<usize> {
+pub(crate) fn ascending(start: usize, values: &[f64]) -> Vec<usize> {
     let mut order: Vec<usize> = (start..start + values.len()).collect();
     order.sort_by(|a, b| values[a - start].total_cmp(&values[b - start]));
     order

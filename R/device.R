@@ -17,8 +17,10 @@
 #'
 #' `gpu_info()`: a data frame with a row for each GPU. Columns are `device` (the value for
 #' `device =`), `name`, `compute_capability`, `memory_total` and `memory_free` (bytes), `driver`
-#' (the driver's CUDA version), `multiprocessors` and `single_per_double` (how many times as fast
-#' single precision is as double precision, by the data sheet: 32 or 64 on graphics cards). Without
+#' (the driver's CUDA version), `multiprocessors`, `single_per_double` (how many times as fast
+#' single precision is as double precision, by the data sheet: 32 or 64 on graphics cards) and
+#' `integers_from`. That is the order from which products of square matrices in double precision
+#' are estimated to be faster from 8-bit integers, Inf for never; see [cudafactor-options]. Without
 #' a GPU it has no rows; a GPU that cannot be opened is left out.
 #'
 #' `gpu_sitrep()`: an object of class `"gpu_sitrep"` with a `print()` method. It is a list of
@@ -69,6 +71,7 @@ gpu_table <- function(facts) {
     driver = as.character(facts$driver),
     multiprocessors = as.integer(facts$multiprocessors),
     single_per_double = as.double(facts$single_per_double),
+    integers_from = as.double(facts$integers_from),
     stringsAsFactors = FALSE
   )
 }
@@ -135,6 +138,22 @@ option_probe <- function(detail, options) {
   data.frame(step = "options", ok = FALSE, detail = detail, fix = restoring(options))
 }
 
+# When a GPU computes products from integers, for print().
+integers_text <- function(gpu) {
+  wanted <- getOption("cudafactor.emulation", "auto")
+  if (identical(wanted, "never")) {
+    return("never, by option cudafactor.emulation")
+  }
+  if (identical(wanted, "always")) {
+    return("wherever the bound on errors allows it, by option cudafactor.emulation")
+  }
+  if (is.finite(gpu$integers_from)) {
+    sprintf("from n = %g on, if the entries allow it", gpu$integers_from)
+  } else {
+    "never, since they are not faster or there are no kernels"
+  }
+}
+
 # For each operation of gpu_benchmark() the order from which "auto" takes a GPU.
 auto_orders <- function(where, call) {
   orders <- floor(64 * 2^(0:38 / 4))
@@ -191,6 +210,7 @@ print.gpu_sitrep <- function(x, ...) {
     if (gpu$single_per_double > 2) {
       line("     %g times as fast in single as in double precision", gpu$single_per_double)
     }
+    line("     products in double precision from 8-bit integers: %s", integers_text(gpu))
   }
   if (nrow(x$gpus) > 0L && settled) {
     for (text in auto_lines(x$options$auto)) line("%s", text)

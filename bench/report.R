@@ -18,7 +18,7 @@ subjects <- list(
   ),
   "Kernels and NVIDIA's libraries" = c(
     "gpu-peers", "gpu-peers-lu-qr", "gpu-peers-vectors", "gpu-peers-traits", "gpu-peers-joins",
-    "gpu-families", "emulated-prototype"
+    "gpu-families", "emulated-stages"
   ),
   "Eigenvalues and singular values" = c(
     "gpu-peers-eigen", "gpu-peers-eigen-large", "gpu-peers-eigen-batch", "eigen-host", "eigen-cpu",

@@ -115,18 +115,19 @@ test_that("a benchmark goes without a GPU that cannot be opened", {
 test_that("the table of GPUs has its columns, with or without rows", {
   expect_named(gpu_info(), c(
     "device", "name", "compute_capability", "memory_total", "memory_free", "driver",
-    "multiprocessors", "single_per_double"
+    "multiprocessors", "single_per_double", "integers_from"
   ))
   types <- c(
     device = "character", name = "character", compute_capability = "character",
     memory_total = "double", memory_free = "double", driver = "character",
-    multiprocessors = "integer", single_per_double = "double"
+    multiprocessors = "integer", single_per_double = "double", integers_from = "double"
   )
   expect_identical(vapply(gpu_info(), typeof, ""), types)
   two <- cudafactor:::gpu_table(list(
     device = c("cuda:0", "cuda:2"), name = c("A", "B"), compute_capability = c("9.0", "8.0"),
     memory_total = c(2, 3), memory_free = c(1, 2),
-    driver = c("12.4", "12.4"), multiprocessors = c(132L, 108L), single_per_double = c(1, 1)
+    driver = c("12.4", "12.4"), multiprocessors = c(132L, 108L), single_per_double = c(1, 1),
+    integers_from = c(3200, Inf)
   ))
   expect_identical(two$device, c("cuda:0", "cuda:2"))
 })

@@ -52,7 +52,7 @@ test_that("what is refused is known to be, option by option", {
   values <- list(NULL, TRUE, FALSE, NA, 0, 0.5, 2, 2L, -1, NaN, NA_real_, Inf, c(1, 2), "1",
     factor(1), numeric(), c(qr = 1), c(qr = NA_real_),
     c(qr = -1), c(qr = 1L), list(qr = 1), c(qr = 1, svd = 1), c(qr = NA), c(qr = TRUE),
-    c(qr = NA, lu = FALSE), c(svd = NA))
+    c(qr = NA, lu = FALSE), c(svd = NA), "never", "always", c("auto", "never"))
   for (name in names(option_fits)) {
     for (value in values) {
       old <- options(stats::setNames(list(value), name))

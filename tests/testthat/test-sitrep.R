@@ -42,9 +42,19 @@ test_that("the situation report tells from which orders auto takes a GPU", {
   report$options$auto[] <- rep(c(Inf, 724), each = 8)
   report$gpus <- cudafactor:::gpu_table(list(
     device = "cuda:0", name = "A", compute_capability = "8.9", memory_total = 2, memory_free = 1,
-    driver = "12.4", multiprocessors = 16L, single_per_double = 64
+    driver = "12.4", multiprocessors = 16L, single_per_double = 64, integers_from = 640
   ))
   expect_output(print(report), "64 times as fast in single as in double precision", fixed = TRUE)
+  integers <- function(wanted) {
+    old <- options(cudafactor.emulation = wanted)
+    on.exit(options(old))
+    grep("8-bit integers", utils::capture.output(print(report)), value = TRUE)
+  }
+  expect_match(integers(NULL), "from 8-bit integers: from n = 640 on, if the entries allow it$")
+  expect_match(integers("never"), "integers: never, by option cudafactor.emulation$")
+  expect_match(integers("always"), "integers: wherever the bound on errors allows it, by option")
+  report$gpus$integers_from <- Inf
+  expect_match(integers("auto"), "integers: never, since they are not faster or there are no")
   expect_output(
     print(report), "\"auto\" takes a GPU in double precision for product at no n,", fixed = TRUE
   )

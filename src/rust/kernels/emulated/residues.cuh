@@ -78,23 +78,26 @@ __device__ __forceinline__ void make(const double* x, i64 ld, int lines, int dep
     }
     __syncthreads();
     const i64 stride = (i64)plane * gridDim.y * planes::BYTES;
-    for (int step = 0; step < 4; step++) {
-        const int line = t / 8 + 32 * step, chunk = t % 8;
+    // A thread makes eight bytes of a line. Four lines and half of the depth are for one warp, so
+    // that every sector of memory is read and written by one instruction.
+    const int half = t / 4 % 8 + t / 32 % 2 * 8, chunk = half / 2;
+    const int first = blockIdx.y * planes::DEPTH + half * 8;
+#pragma unroll 1
+    for (int line = t % 4 + t / 64 * 4; line < planes::ROWS; line += 16) {
         const int there = blockIdx.x * planes::ROWS + line;
-        const int first = blockIdx.y * planes::DEPTH + chunk * 16;
         const int s = there < lines ? scale(bits, lengths[there]) : 0;
         const int left = there < lines ? depth - first : 0;
         const double* from = along ? x + there * ld + first : x + there + first * ld;
-        Digits y[16];
-        unsigned word[4];
-        double value[16];
+        Digits y[8];
+        unsigned word[2];
+        double value[8];
 #pragma unroll
-        for (int h = 0; h < 16; h++) {
+        for (int h = 0; h < 8; h++) {
             value[h] = h < left ? *from : 0.0;
             from += along ? 1 : ld;
         }
 #pragma unroll
-        for (int q = 0; q < 4; q++) {
+        for (int q = 0; q < 2; q++) {
             i64 z[4];
 #pragma unroll
             for (int h = 0; h < 4; h++) {
@@ -106,18 +109,18 @@ __device__ __forceinline__ void make(const double* x, i64 ld, int lines, int dep
                                   __byte_perm((unsigned)z[2], (unsigned)z[3], 0x0040), 0x5410);
         }
         char* to = out + ((i64)blockIdx.x * gridDim.y + blockIdx.y) * planes::BYTES +
-                   line * planes::DEPTH + (chunk ^ line % 8) * 16;
-        *(uint4*)to = make_uint4(word[0], word[1], word[2], word[3]);
+                   line * planes::DEPTH + (chunk ^ line % 8) * 16 + half % 2 * 8;
+        *(uint2*)to = make_uint2(word[0], word[1]);
 #pragma unroll 1
         for (int l = 1; l < count; l++) {
             to += stride;
             const float4 w = weights[l];
             const float p = moduli[l];
 #pragma unroll
-            for (int q = 0; q < 4; q++)
+            for (int q = 0; q < 2; q++)
                 word[q] = bytes(y[4 * q].residue(w, p), y[4 * q + 1].residue(w, p),
                                 y[4 * q + 2].residue(w, p), y[4 * q + 3].residue(w, p));
-            *(uint4*)to = make_uint4(word[0], word[1], word[2], word[3]);
+            *(uint2*)to = make_uint2(word[0], word[1]);
         }
     }
 }

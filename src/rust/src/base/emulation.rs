@@ -20,9 +20,20 @@ pub fn want(emulation: Emulation) {
 }
 
 pub fn wanted() -> Emulation {
+    #[cfg(any(test, feature = "testing"))]
+    if forced() {
+        return Emulation::Always;
+    }
     match WANTED.load(Ordering::Relaxed) {
         1 => Emulation::Never,
         2 => Emulation::Always,
         _ => Emulation::Auto,
     }
+}
+
+/// Whether tests want it wherever the bound allows it: `CUDAFACTOR_EMULATION=always`.
+#[cfg(any(test, feature = "testing"))]
+fn forced() -> bool {
+    static FORCED: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+    *FORCED.get_or_init(|| std::env::var("CUDAFACTOR_EMULATION").as_deref() == Ok("always"))
 }

@@ -6,6 +6,7 @@
 
 pub mod flops;
 pub mod footprint;
+pub mod integers;
 pub mod model;
 pub mod plan;
 pub mod work;

@@ -22,6 +22,9 @@ pub struct GpuInfo {
     pub multiprocessors: usize,
     /// How many operations in single precision take as long as one in double precision.
     pub single_per_double: f64,
+    /// The order from which double products of square matrices are computed from integers; infinite
+    /// for never.
+    pub integers_from: f64,
 }
 
 /// Memory of a GPU, in bytes.

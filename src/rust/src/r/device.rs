@@ -36,7 +36,8 @@ fn native_gpu_info() -> Robj {
                 .iter()
                 .map(|g| g.multiprocessors as i32)
                 .collect::<Vec<i32>>(),
-            single_per_double = number(|g| g.single_per_double)
+            single_per_double = number(|g| g.single_per_double),
+            integers_from = number(|g| g.integers_from)
         ))
     })
 }

@@ -117,6 +117,7 @@ fn describe(ordinal: usize) -> Result<GpuInfo> {
         driver: driver_text(),
         multiprocessors: ctx.properties.multiprocessors,
         single_per_double: ctx.properties.single_per_double(),
+        integers_from: ctx.properties.integer_rates().from_order(),
     })
 }
 

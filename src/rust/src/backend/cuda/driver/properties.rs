@@ -9,6 +9,7 @@ use super::context::check;
 use super::version::driver_version;
 use crate::base::error::Result;
 use crate::base::scalar::Scalar;
+use crate::cost::integers::IntegerRates;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Properties {
@@ -25,6 +26,12 @@ pub(crate) struct Properties {
     /// Whether cooperative launches are supported, whose blocks are all resident together.
     pub cooperative: bool,
 }
+
+/// Seconds of the longest launch.
+pub(crate) const LONGEST_LAUNCH: f64 = 0.135;
+
+/// Products in double precision reach this share of what the units could do.
+const REACHED: f64 = 0.83;
 
 impl Properties {
     pub(crate) fn of(device: sys::CUdevice) -> Result<Properties> {
@@ -109,11 +116,29 @@ impl Properties {
         self.product_rate::<f32>() / self.product_rate::<f64>()
     }
 
+    /// What products from integers depend on. The tensor cores of compute capability 10 and 11 need
+    /// other instructions for bytes.
+    pub(crate) fn integer_rates(&self) -> IntegerRates {
+        const MEASURED: f64 = 132.0 * 1.98e9;
+        let cycles = self.clock * self.multiprocessors as f64;
+        let per_cycle = match self.capability {
+            (7, 5) | (8, 6..) | (12, _) => 2048.0,
+            (8, _) => 4096.0,
+            (9, 0) => 8192.0,
+            _ => 0.0,
+        };
+        let doubles = self.product_rate::<f64>() * self.multiprocessors as f64;
+        IntegerRates {
+            doubles: REACHED * doubles,
+            bytes: per_cycle * cycles,
+            conversions: cycles / MEASURED,
+        }
+    }
+
     /// Operations of the longest launch. An interrupt is noticed between launches. It waits for the
     /// running launch and the next one, which may not reach the highest rate: half a second at
     /// most.
     pub(crate) fn launch_operations<T: Scalar>(&self) -> f64 {
-        const SECONDS: f64 = 0.135;
-        SECONDS * self.product_rate::<T>() * self.multiprocessors as f64
+        LONGEST_LAUNCH * self.product_rate::<T>() * self.multiprocessors as f64
     }
 }

@@ -1,4 +1,4 @@
-//! Decides how many moduli operands need, and whether a product from integers pays.
+//! Decides how many moduli operands need.
 //!
 //! **Bound.** Entry `a` of row i becomes the integer nearest to `a 2^s`, with an error of at most
 //! `2^-s / 2 <= 2^-T |a_i|_2`, T the bits of the row; the same holds for columns of B. So
@@ -16,7 +16,6 @@
 
 use super::lines::Facts;
 use super::moduli;
-use crate::backend::cuda::driver::properties::Properties;
 use crate::backend::cuda::gemm::update::Bound;
 
 /// Bits of a line that is not exact, at least. Fourteen moduli give two operands so many.
@@ -88,85 +87,6 @@ impl Integers {
             whole,
         })
     }
-}
-
-/// The size of a product: C has m x n entries, of which a triangle may be wanted only.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Size {
-    pub m: usize,
-    pub n: usize,
-    pub k: usize,
-    pub triangle: bool,
-}
-
-impl Size {
-    pub(super) fn operations(&self) -> f64 {
-        let all = 2.0 * self.m as f64 * self.n as f64 * self.k as f64;
-        if self.triangle {
-            all / 2.0
-        } else {
-            all
-        }
-    }
-}
-
-/// Products reach this share of what the units for bytes could do.
-const REACHED: f64 = 0.7;
-
-/// Seconds for each byte that conversions read and write, on a GPU with 132 multiprocessors at
-/// 1.98 GHz and 4.2 TB/s. An entry of an operand is read twice; it and one of C have a byte for
-/// each modulus.
-const CONVERT: f64 = 3.6e-13;
-const RESTORE: f64 = 5.4e-13;
-const MEASURED_ON: f64 = 132.0 * 1.98e9;
-
-/// Seconds of launches, and of the wait for what operands need.
-const START: f64 = 150e-6;
-
-/// Products from integers must be faster by this factor.
-const MARGIN: f64 = 1.1;
-
-/// Operations on bytes per second.
-pub(super) fn byte_rate(p: &Properties) -> f64 {
-    let per_cycle = match p.capability {
-        (7, 5) | (8, 6..) | (12, _) => 2048.0,
-        (8, _) => 4096.0,
-        (9, 0) => 8192.0,
-        // Their tensor cores for bytes need instructions of their own.
-        _ => 0.0,
-    };
-    per_cycle * p.clock * p.multiprocessors as f64
-}
-
-/// Seconds of a product with so many moduli.
-fn seconds(p: &Properties, size: &Size, moduli: usize) -> f64 {
-    let speed = p.multiprocessors as f64 * p.clock / MEASURED_ON;
-    // Whole tiles are computed.
-    let size = Size {
-        m: size.m.next_multiple_of(128),
-        n: size.n.next_multiple_of(256),
-        k: size.k.next_multiple_of(128),
-        ..*size
-    };
-    let operands = (size.m + size.n) as f64 * size.k as f64;
-    let entries = size.operations() / (2.0 * size.k as f64);
-    let planes = moduli as f64;
-    let operands = CONVERT * (16.0 + planes) * operands;
-    let conversions = (operands + RESTORE * (8.0 + planes) * entries) / speed;
-    planes * size.operations() / (REACHED * byte_rate(p)) + conversions + START
-}
-
-/// How many of the longest launches take as long as a product with so many moduli.
-pub(super) fn launches(p: &Properties, size: &Size, moduli: usize) -> f64 {
-    let longest =
-        p.launch_operations::<f64>() / (p.product_rate::<f64>() * p.multiprocessors as f64);
-    moduli as f64 * size.operations() / (REACHED * byte_rate(p)).max(1.0) / longest
-}
-
-/// Whether a product with so many moduli is faster than one in double precision.
-pub(super) fn pays(p: &Properties, size: &Size, moduli: usize) -> bool {
-    let native = 0.83 * p.product_rate::<f64>() * p.multiprocessors as f64;
-    byte_rate(p) > 0.0 && MARGIN * seconds(p, size, moduli) < size.operations() / native
 }
 
 #[cfg(test)]
@@ -252,35 +172,5 @@ mod tests {
         ] {
             assert_eq!(Integers::choose(100, &facts, &NORMAL, Bound::Norms), None);
         }
-    }
-
-    #[test]
-    fn large_products_pay_where_bytes_are_fast() {
-        let gpu = |multiprocessors, capability, clock| Properties {
-            multiprocessors,
-            capability,
-            driver: 12040,
-            clock,
-            shared: 99 << 10,
-            cooperative: true,
-        };
-        let of = |n| Size {
-            m: n,
-            n,
-            k: n,
-            triangle: false,
-        };
-        let h200 = gpu(132, (9, 0), 1.98e9);
-        assert!(pays(&h200, &of(8192), 14) && !pays(&h200, &of(2048), 14));
-        assert!(pays(&h200, &of(2048), 2));
-        let thin = Size {
-            k: 256,
-            ..of(16384)
-        };
-        assert!(!pays(&h200, &thin, 14));
-        // A graphics card gains from order 500 on, one that is not known never.
-        let card = gpu(128, (8, 9), 2.5e9);
-        assert!(pays(&card, &of(512), 14) && !pays(&card, &of(128), 14));
-        assert!(!pays(&gpu(148, (10, 0), 1.97e9), &of(8192), 14));
     }
 }

@@ -4,10 +4,11 @@ use std::mem::size_of;
 
 use super::lines::{self, Lengths, Operand};
 use super::moduli;
-use super::plan::{self, Integers, Size};
+use super::plan::Integers;
 use crate::backend::cuda::driver::buffer::{where_there_is_room, Buffer};
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::{args, scalar, Arg, Family, Kernel};
+use crate::backend::cuda::driver::properties::LONGEST_LAUNCH;
 use crate::backend::cuda::gemm::update::{Update, UpdatedPart};
 use crate::backend::cuda::matrix::operand::{KernelOperand, OperandLayout};
 use crate::backend::cuda::matrix::views::View;
@@ -15,6 +16,7 @@ use crate::base::emulation::{wanted, Emulation};
 use crate::base::error::Result;
 use crate::base::progress;
 use crate::base::scalar::Scalar;
+use crate::cost::integers::{Size, USUAL};
 
 const MAKE_ALONG: Kernel = Kernel::new(Family::Emulated, "residues_make_along");
 const MAKE_ACROSS: Kernel = Kernel::new(Family::Emulated, "residues_make_across");
@@ -65,16 +67,17 @@ pub(super) fn multiply_as<T: Scalar>(
     if wanted == Emulation::Never || size_of::<T>() != size_of::<f64>() || ctx.is_beside() {
         return Ok(false);
     }
-    // Before anything is loaded: the fewest moduli that two operands can need.
+    // Before operands are measured.
     let size = Size {
         m: c.rows,
         n: c.cols,
         k: a.cols,
         triangle: update.triangle != UpdatedPart::Full,
     };
-    let pays = |moduli| wanted == Emulation::Always || plan::pays(&ctx.properties, &size, moduli);
+    let rates = ctx.properties.integer_rates();
+    let pays = |moduli| wanted == Emulation::Always || rates.pays(&size, moduli);
     let limit = i32::MAX as usize - COLS;
-    if c.is_empty() || a.cols == 0 || !pays(2) || c.rows.max(c.cols).max(a.cols) > limit {
+    if c.is_empty() || a.cols == 0 || !pays(USUAL) || c.rows.max(c.cols).max(a.cols) > limit {
         return Ok(false);
     }
     if c.rs != 1 && c.cs == 1 {
@@ -337,7 +340,8 @@ impl<T: Scalar> EmulatedProduct<T> {
                 triangle: part != UpdatedPart::Full,
             };
             progress::advance(size.operations());
-            ctx.fence_after(plan::launches(&ctx.properties, &size, moduli))?;
+            let seconds = ctx.properties.integer_rates().products(&size, moduli);
+            ctx.fence_after(seconds / LONGEST_LAUNCH)?;
         }
         let c = self.c.sub(block.row, block.col, block.rows, block.cols);
         let second = self.lengths.last().map_or(0, |lengths| lengths.ptr);

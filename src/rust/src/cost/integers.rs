@@ -1,0 +1,145 @@
+//! How long a double product takes that is computed from 8-bit integers, and whether that pays.
+
+/// The size of a product: C has m x n entries, of which only a triangle may be wanted.
+#[derive(Debug, Clone, Copy)]
+pub struct Size {
+    pub m: usize,
+    pub n: usize,
+    pub k: usize,
+    pub triangle: bool,
+}
+
+impl Size {
+    pub fn operations(&self) -> f64 {
+        let all = 2.0 * self.m as f64 * self.n as f64 * self.k as f64;
+        if self.triangle {
+            all / 2.0
+        } else {
+            all
+        }
+    }
+}
+
+/// Products reach this share of what the units for bytes could do.
+const REACHED: f64 = 0.7;
+
+/// Seconds for each byte that conversions read and write, on the GPU that was measured. An entry
+/// of an operand is read twice; it and one of C have a byte for each modulus.
+const CONVERT: f64 = 3.6e-13;
+const RESTORE: f64 = 5.4e-13;
+
+/// Seconds of launches, and of the wait for what operands need.
+const START: f64 = 150e-6;
+
+/// Products from integers must be faster by this factor.
+const MARGIN: f64 = 1.1;
+
+/// Moduli for operands of ordinary numbers.
+pub const USUAL: usize = 14;
+
+/// What a GPU does in a second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct IntegerRates {
+    /// Operations in double precision, in products.
+    pub doubles: f64,
+    /// Operations on bytes, at most. 0: there are no kernels for it.
+    pub bytes: f64,
+    /// How fast conversions are, relative to the GPU that was measured: an H200.
+    pub conversions: f64,
+}
+
+impl IntegerRates {
+    /// Seconds of the products of residues.
+    pub fn products(&self, size: &Size, moduli: usize) -> f64 {
+        moduli as f64 * size.operations() / (REACHED * self.bytes).max(1.0)
+    }
+
+    /// Seconds of a product with so many moduli.
+    pub fn seconds(&self, size: &Size, moduli: usize) -> f64 {
+        // Whole tiles are computed.
+        let size = Size {
+            m: size.m.next_multiple_of(128),
+            n: size.n.next_multiple_of(256),
+            k: size.k.next_multiple_of(128),
+            ..*size
+        };
+        let planes = moduli as f64;
+        let operands = (size.m + size.n) as f64 * size.k as f64;
+        let entries = size.operations() / (2.0 * size.k as f64);
+        let bytes = CONVERT * (16.0 + planes) * operands + RESTORE * (8.0 + planes) * entries;
+        self.products(&size, moduli) + bytes / self.conversions + START
+    }
+
+    /// Whether a product with so many moduli is faster than one in double precision.
+    pub fn pays(&self, size: &Size, moduli: usize) -> bool {
+        let doubles = size.operations() / self.doubles;
+        self.bytes > 0.0 && MARGIN * self.seconds(size, moduli) < doubles
+    }
+
+    /// The order from which products of square matrices of ordinary numbers pay; infinite for
+    /// never.
+    pub fn from_order(&self) -> f64 {
+        let pays = |n: &usize| {
+            let size = Size {
+                m: *n,
+                n: *n,
+                k: *n,
+                triangle: false,
+            };
+            self.pays(&size, USUAL)
+        };
+        (1..=512)
+            .map(|i| 128 * i)
+            .find(pays)
+            .map_or(f64::INFINITY, |n| n as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const H200: IntegerRates = IntegerRates {
+        doubles: 55e12,
+        bytes: 2.1e15,
+        conversions: 1.0,
+    };
+
+    fn of(n: usize) -> Size {
+        Size {
+            m: n,
+            n,
+            k: n,
+            triangle: false,
+        }
+    }
+
+    #[test]
+    fn large_products_pay_where_bytes_are_fast() {
+        assert!(H200.pays(&of(8192), 14) && !H200.pays(&of(2048), 14));
+        assert!(H200.pays(&of(2048), 2));
+        let thin = Size {
+            k: 256,
+            ..of(16384)
+        };
+        assert!(!H200.pays(&thin, 14));
+        // A graphics card gains from small orders on, one without kernels never.
+        let card = IntegerRates {
+            doubles: 1.1e12,
+            bytes: 6.6e14,
+            conversions: 0.25,
+        };
+        assert!(card.pays(&of(1024), 14) && !card.pays(&of(256), 14));
+        let none = IntegerRates { bytes: 0.0, ..card };
+        assert!(!none.pays(&of(8192), 2) && none.from_order() == f64::INFINITY);
+    }
+
+    #[test]
+    fn the_order_from_which_it_pays_is_one_of_whole_tiles() {
+        let from = H200.from_order();
+        assert!(
+            (2048.0..5000.0).contains(&from) && from % 128.0 == 0.0,
+            "{from}"
+        );
+    }
+}

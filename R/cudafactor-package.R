@@ -82,7 +82,8 @@
 #'   \item{`cudafactor.gpu_memory`}{bytes of each GPU's memory, such as `8e9`, that one call may use
 #'     for ordinary matrices. A call that needs more works part by part. It holds for [gpu_chol()],
 #'     [gpu_matmult()], [gpu_crossprod()], [gpu_tcrossprod()], [chol_update()], [chol_downdate()],
-#'     and [gpu_solve()] of a symmetric positive definite matrix. If unset, all free memory.}
+#'     and [gpu_solve()] of a symmetric positive definite matrix. If unset, all free memory.
+#'     Workspace for products from integers comes on top: at most an eighth of the GPU's memory.}
 #'   \item{`cudafactor.devices`}{numbers of the GPUs that `device = "auto"` uses, counted from 0,
 #'     such as `c(0, 2)`. If unset, all. Several GPUs work together in [chol_file()] and
 #'     [chol_gpus()]. In [gpu_chol()] of an ordinary matrix they do so from 16384 rows on if this
@@ -139,9 +140,14 @@
 #'
 #' The error of each entry of a product `A %*% B` is within the bound of double precision,
 #' `k 2^-53 (abs(A) %*% abs(B))` for `k` columns of `A`. The package reads from the operands how
-#' many residues that takes. It computes in double precision if more than 16 would be necessary, or
-#' if entries are NA, NaN, infinite or near the limits of doubles. Products of integers are exact,
-#' and need few residues.
+#' many residues that takes. It computes in double precision
+#' * if more than 16 would be necessary, as where magnitudes in a row differ widely,
+#' * if entries are NA, NaN, infinite or near the limits of doubles,
+#' * if a zero is among numbers that are rounded.
+#'
+#' Products of integers of up to about 35 bits are exact, and zeros do no harm there. Inside of
+#' [gpu_chol()], [gpu_qr()] and the reductions of [gpu_eigen()] and [gpu_svd()] the bound is that of
+#' norms of rows and columns, as their analysis asks.
 #'
 #' @section Plans:
 #' With `options(cudafactor.verbose = TRUE)` a computation says where and how it ran, and why, such

@@ -144,14 +144,13 @@ integers_text <- function(gpu) {
   if (identical(wanted, "never")) {
     return("never, by option cudafactor.emulation")
   }
+  if (!is.finite(gpu$integers_from)) {
+    return("never, since there are no kernels for this GPU or they are not faster")
+  }
   if (identical(wanted, "always")) {
     return("wherever the bound on errors allows it, by option cudafactor.emulation")
   }
-  if (is.finite(gpu$integers_from)) {
-    sprintf("from n = %g on, if the entries allow it", gpu$integers_from)
-  } else {
-    "never, since they are not faster or there are no kernels"
-  }
+  sprintf("from n = %g on, if the entries allow it", gpu$integers_from)
 }
 
 # For each operation of gpu_benchmark() the order from which "auto" takes a GPU.

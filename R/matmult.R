@@ -20,10 +20,11 @@
 #'
 #' Errors of the device are listed in [cudafactor_conditions].
 #'
-#' @section Accuracy: With `precision = "double"` every product and every sum is computed in double
-#' precision. Then \eqn{|C - AB| \le k \epsilon |A| |B|} holds entry by entry, for sums of \eqn{k}
-#' terms. With `"single"` the operands and each result are rounded to single precision, and
-#' \eqn{\epsilon} is \eqn{2^{-24}}. No shorter format is ever used.
+#' @section Accuracy: The error \eqn{|C - AB|} of a sum of \eqn{k} terms is at most
+#' \eqn{k \epsilon |A| |B|}, entry by entry. With `precision = "double"` \eqn{\epsilon} is
+#' \eqn{2^{-53}}. A GPU may compute large products from 8-bit integers, within the same bound: see
+#' [cudafactor-options]. All others are computed in double precision. With `"single"` the operands
+#' and each result are rounded to single precision, and \eqn{\epsilon} is \eqn{2^{-24}}.
 #'
 #' @section Device: `"auto"` uses a GPU if that should be faster. The estimate counts \eqn{2mnk}
 #' operations (half of that for symmetric products) and the transfers, see [cudafactor-options]. For

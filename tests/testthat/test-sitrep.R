@@ -54,7 +54,7 @@ test_that("the situation report tells from which orders auto takes a GPU", {
   expect_match(integers("never"), "integers: never, by option cudafactor.emulation$")
   expect_match(integers("always"), "integers: wherever the bound on errors allows it, by option")
   report$gpus$integers_from <- Inf
-  expect_match(integers("auto"), "integers: never, since they are not faster or there are no")
+  expect_match(integers("auto"), "integers: never, since there are no kernels for this GPU")
   expect_output(
     print(report), "\"auto\" takes a GPU in double precision for product at no n,", fixed = TRUE
   )

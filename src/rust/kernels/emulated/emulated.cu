@@ -47,10 +47,13 @@ extern "C" __global__ void __launch_bounds__(256)
     lines::store(s, out, blockIdx.y * lines + line, gridDim.y * lines);
 }
 
-// Logarithms to base 2 of the norms of lines from the sums of their slices, and in `summary` the
-// largest of six numbers over all lines but zero ones, as ordered integers: the logarithm of the
-// norm, its negative, it less the lowest bit, and the logarithms of the mean magnitude and of the
-// root of the mean square less the mean logarithm; last, 1 where an entry is not finite.
+// Logarithms to base 2 of the norms of lines, from the sums of their slices. `summary` has the
+// largest of six numbers over all lines but those of zeros, as ordered integers:
+// - the logarithm of the norm, and its negative,
+// - the logarithm of the norm less the exponent of the lowest bit,
+// - the logarithm of the mean magnitude less the mean logarithm of the entries,
+// - the logarithm of the root of the mean square less that mean,
+// - 1 where an entry is not finite, else 0.
 extern "C" __global__ void __launch_bounds__(256)
     lines_finish_slices_f64(const int* sums, i64 slices, i64 lines, i64 depth, float* lengths,
                             int* summary, const int* stop) {
@@ -62,12 +65,14 @@ extern "C" __global__ void __launch_bounds__(256)
         lines::Sums s = lines::load(sums, line, slices * lines);
         for (i64 i = 1; i < slices; i++) s.add(lines::load(sums, i * lines + line, slices * lines));
         if (s.high != lines::NOTHING) {
-            length = s.high + 0.5f * log2f(s.squares) + lines::MARGIN;
+            // Each addition of a slice rounds once more.
+            const float more = slices * 1e-7f, margin = lines::MARGIN + more;
+            length = s.high + 0.5f * log2f(s.squares) + margin;
             negative = -length;
             width = length - s.low;
             const float entries = log2f((float)depth), logs = s.logs / depth;
-            const float lowest = logs - 1e-4f * fabsf(logs) - lines::MARGIN;
-            mean = s.zeros ? ALL : s.high + log2f(s.sum) - entries + lines::MARGIN - lowest;
+            const float lowest = logs - (1e-4f + more) * fabsf(logs) - margin;
+            mean = s.zeros ? ALL : s.high + log2f(s.sum) - entries + margin - lowest;
             square = s.zeros ? ALL : length - 0.5f * entries - lowest;
             bad = s.high == lines::INFINITE;
         }

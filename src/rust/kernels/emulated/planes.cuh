@@ -1,13 +1,13 @@
 // Planes of bytes: the residues of operands and of C modulo each modulus.
 //
 // A plane of an operand consists of tiles of 128 lines (rows of A, columns of B) x 128 bytes of
-// depth. A row of tiles comes after the other, each along the depth. In a tile, chunk c of 16 bytes
-// of line r is at place c ^ (r % 8) of the line, as tensor cores read it without bank conflicts.
+// depth. A row of tiles comes after the other, each along the depth. Chunk c of 16 bytes of line r
+// of a tile is at place c ^ (r % 8) of the line. So tensor cores read it without bank conflicts.
 //
-// A plane of C consists of tiles of 128 x 256, column of tiles after column. Word 256 u + t of a
-// tile has the entries of rows r, r, r + 8, r + 8 and columns c, c + 1, c, c + 1, where
+// A plane of C consists of tiles of 128 x 256, column of tiles after column. Its words have the
+// order of the sums in the registers of a warp. With
 //   r = t / 32 * 16 + t % 32 / 4,   c = 8 u + 2 (t % 4),
-// which is the order of the sums in the registers of a warp.
+// word 256 u + t of a tile has the entries (r, c), (r, c + 1), (r + 8, c) and (r + 8, c + 1).
 #pragma once
 #include "common.cuh"
 
@@ -117,8 +117,9 @@ __device__ __forceinline__ bool in_region(int region, int row_tile, int col_tile
 // The deepest product whose sums `reduced` takes.
 constexpr int DEEPEST = 1 << 15;
 
-// Four sums, each plus the residue in the same byte of `before`, modulo p: a byte from 0 to p. The
-// quotient is exact for |x| <= 2^29, because 2^29 / 2^38 < 1 / p.
+// Four sums, each plus the residue in the same byte of `before`, modulo p: a byte from 0 to p. For
+// |x| <= 2^29 the quotient is exact, because 2^29 / 2^38 < 1 / p, or one too small where x is a
+// negative multiple of p. That leaves p.
 __device__ __forceinline__ unsigned reduced(const int* sums, unsigned before, int p, int inverse) {
     unsigned word = 0;
 #pragma unroll

@@ -1,6 +1,6 @@
 // From doubles to residues, without double precision.
 //
-// A line times 2^s becomes integers y below 2^62. With four digits of 16 bits, y0 to y3,
+// A line times 2^s becomes integers y below 2^63. With four digits of 16 bits, y0 to y3,
 //   y = y0 + w1 y1 + w2 y2 + w3 y3 (modulo p),   |w| <= p / 2,
 // is below 2^24, exact in single precision, and so is what remains after a multiple of p.
 #pragma once

@@ -17,7 +17,7 @@ use crate::r::target::How;
 use crate::r::{cholesky, lu, matmult, qr};
 
 /// `SETTINGS` of `settings.h`.
-const SETTINGS: usize = 8 + Verb::NAMED.len();
+const SETTINGS: usize = 9 + Verb::NAMED.len();
 
 /// R's memory of a matrix by columns, as `plain.c` has it.
 #[repr(C)]

@@ -80,7 +80,8 @@ impl How {
         let [delay, gpu_memory, chosen, verbose, ref measured @ ..] = *others else {
             return Err(without_settings());
         };
-        let Some((emulation, measured)) = measured.split_last() else {
+        let (measured, [emulation]) = measured.split_at(measured.len().min(Verb::NAMED.len()))
+        else {
             return Err(without_settings());
         };
         emulation::want(match *emulation {

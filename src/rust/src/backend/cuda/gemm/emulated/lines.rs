@@ -35,8 +35,8 @@ impl Operand {
     }
 }
 
-/// The largest of some numbers over all lines of an operand but those of zeros. Logarithms have
-/// base 2.
+/// What is known of the lines of an operand: the largest of each number. Lines of zeros do not
+/// count. Logarithms have base 2.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Facts {
     /// The logarithm of the norm of a line.

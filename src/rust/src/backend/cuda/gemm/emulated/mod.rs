@@ -5,9 +5,11 @@
 //! 16 numbers below 257 are bytes, whose products are exact. The entries of C follow from their
 //! residues (Chinese remainders; Ozaki, Uchino and Imamura 2025, scheme II).
 //!
-//! It imports `driver`, `matrix` and `update`. Start with [`product`]; [`lines`] measures
-//! operands, [`plan`] decides what they need and whether it pays, [`moduli`] has the numbers.
+//! It imports `base`, `cost`, `driver`, `matrix` and `update`. Start with [`product`]; [`lines`]
+//! measures operands, [`plan`] decides what they need, [`blocks`] computes, and [`moduli`] has the
+//! numbers.
 
+mod blocks;
 mod lines;
 mod moduli;
 mod plan;

@@ -9,10 +9,14 @@
 //! inequality of the means, `(|A||B|)_ij >= k g(a_i) g(b_j)` with the geometric means g of the
 //! magnitudes of a line. So the bound above is within that of double precision if
 //!
-//! `2^-Ta r2(a) r1(b) + 2^-Tb r2(b) r1(a) <= sqrt(k) u`,
+//! `2^-Ta r2(a) r1(b) + 2^-Tb r2(b) r1(a) <= (k - 1) / sqrt(k) u`,
 //!
 //! where r1 and r2 are the mean magnitude and the root of the mean square over the geometric mean,
-//! the largest of all lines. Lines that are exact contribute no error.
+//! the largest of all lines. Lines that are exact contribute no error. One rounding of the k is
+//! left for the result.
+//!
+//! In norms the error is at most `2 sqrt(k) 2^-T |a_i|_2 |b_j|_2`, with 54.5 bits T below
+//! `k u |a_i|_2 |b_j|_2` from k = 1 on.
 
 use super::lines::Facts;
 use super::moduli;
@@ -21,7 +25,7 @@ use crate::backend::cuda::gemm::update::Bound;
 /// Bits of a line that is not exact, at least. Fourteen moduli give two operands so many.
 const LEAST_BITS: f64 = 54.5;
 
-/// Integers have 62 bits.
+/// Integers have no more bits.
 const MOST_BITS: f64 = 62.0;
 
 /// The product of the moduli is above twice the largest entry.
@@ -80,7 +84,12 @@ impl Integers {
             (bits >= LEAST_BITS).then(|| (f64::from(own.square + other.mean) - bits).exp2())
         };
         let error = error(width_a, bits_a, a, b)? + error(width_b, bits_b, b, a)?;
-        let allowed = (depth as f64).sqrt() * 2f64.powi(-53);
+        // Chinese remainders are not exact then, and nothing is known of their error beside |A||B|.
+        if !whole && error == 0.0 {
+            return None;
+        }
+        // One of the k roundings is that of the result.
+        let allowed = (depth as f64 - 1.0) / (depth as f64).sqrt() * 2f64.powi(-53);
         (bound == Bound::Norms || error <= allowed).then_some(Integers {
             moduli,
             bits: (bits_a as f32, bits_b as f32),

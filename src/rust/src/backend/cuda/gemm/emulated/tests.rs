@@ -1,5 +1,6 @@
 //! Products from integers beside products in double precision, and beside exact ones.
 
+use super::blocks::{cut_into, portable};
 use super::product::multiply_as;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::Family;
@@ -69,6 +70,14 @@ fn worst(a: &faer::Mat<f64>, b: &faer::Mat<f64>, c: &faer::Mat<f64>) -> f64 {
     worst
 }
 
+fn is_inside(triangle: UpdatedPart, row: usize, col: usize) -> bool {
+    match triangle {
+        UpdatedPart::Full => true,
+        UpdatedPart::Lower => row >= col,
+        UpdatedPart::Upper => row <= col,
+    }
+}
+
 /// A B by integers; None where doubles must do.
 fn product(
     ctx: &'static Context,
@@ -131,11 +140,7 @@ fn products_of_integers_are_exact() {
                     dc.read(ctx, c.as_mut()).unwrap();
                     for j in 0..n {
                         for i in 0..m {
-                            let inside = match triangle {
-                                UpdatedPart::Full => true,
-                                UpdatedPart::Lower => i >= j,
-                                UpdatedPart::Upper => i <= j,
-                            };
+                            let inside = is_inside(triangle, i, j);
                             let old = before[(i, j)];
                             let new = alpha * sum[(i, j)] + beta * old;
                             let want = if inside { new } else { old };
@@ -171,11 +176,7 @@ fn transposes_of_c_and_squares_are_exact() {
             for j in 0..n {
                 for i in 0..n {
                     let (row, col) = if transposed { (j, i) } else { (i, j) };
-                    let inside = match triangle {
-                        UpdatedPart::Full => true,
-                        UpdatedPart::Lower => row >= col,
-                        UpdatedPart::Upper => row <= col,
-                    };
+                    let inside = is_inside(triangle, row, col);
                     let old = (i + 2 * j) as f64;
                     let want = if inside { old - square[(i, j)] } else { old };
                     assert_eq!(c[(i, j)], want, "{transposed} {triangle:?} {i} {j}");
@@ -286,6 +287,74 @@ fn kernels_agree_bit_for_bit() {
     let first = product(ctx, &a, &b, Bound::Entries).unwrap();
     let again = product(ctx, &a, &b, Bound::Entries).unwrap();
     assert_eq!(first, again);
-    let tensor = super::product::portable(|| product(ctx, &a, &b, Bound::Entries)).unwrap();
+    let tensor = portable(|| product(ctx, &a, &b, Bound::Entries)).unwrap();
     assert_eq!(first, tensor);
+}
+
+/// Blocks of C and parts of the depth, as for large matrices.
+#[test]
+fn blocks_make_the_whole() {
+    let Some(ctx) = context() else { return };
+    let (m, n, k) = (700, 900, 500);
+    let a = faer::Mat::from_fn(m, k, |i, j| ((i * 7 + j * 13) % 29) as f64 - 14.0);
+    let b = faer::Mat::from_fn(k, n, |i, j| ((i * 5 + j * 3) % 31) as f64 - 15.0);
+    let whole = &a * &b;
+    let blocks = cut_into(256, 128, || product(ctx, &a, &b, Bound::Entries)).unwrap();
+    assert_eq!(blocks, whole);
+    let da = load(ctx, &a);
+    let square = &a * a.transpose();
+    for triangle in [UpdatedPart::Full, UpdatedPart::Lower, UpdatedPart::Upper] {
+        let dc = load(ctx, &faer::Mat::zeros(m, m));
+        let update = Update {
+            triangle,
+            ..Update::assign()
+        };
+        let done = cut_into(256, 256, || {
+            multiply(ctx, update, da.view(), da.view().t(), dc.view())
+        });
+        assert!(done.unwrap());
+        let mut c = faer::Mat::zeros(m, m);
+        dc.read(ctx, c.as_mut()).unwrap();
+        for j in 0..m {
+            for i in 0..m {
+                let inside = is_inside(triangle, i, j);
+                let want = if inside { square[(i, j)] } else { 0.0 };
+                assert_eq!(c[(i, j)], want, "{triangle:?} {i} {j}");
+            }
+        }
+    }
+}
+
+/// Integers whose products need more moduli than those that give them exactly, zeros that cancel,
+/// and a line of zeros beside numbers near the limits.
+#[test]
+fn long_integers_and_zeros_keep_the_bound() {
+    let Some(ctx) = context() else { return };
+    for (row, col) in [
+        ([2f64.powi(45), 5.0, 0.0], [0.0, 7.0, 2f64.powi(58)]),
+        ([2f64.powi(38), 1.0, 0.0], [0.0, 1.0, 2f64.powi(61) - 512.0]),
+        ([2f64.powi(29), 1.0, 0.0], [0.0, 1.0, 2f64.powi(59)]),
+    ] {
+        let a = faer::Mat::from_fn(1, 3, |_, k| row[k]);
+        let b = faer::Mat::from_fn(3, 1, |k, _| col[k]);
+        if let Some(c) = product(ctx, &a, &b, Bound::Entries) {
+            assert_eq!(c[(0, 0)], row[1] * col[1]);
+        }
+    }
+    let a = faer::Mat::from_fn(
+        40,
+        300,
+        |i, k| if k % 2 == 0 { i as f64 } else { -(i as f64) },
+    );
+    let b = faer::Mat::from_fn(300, 50, |_, j| j as f64 + 1.0);
+    let c = product(ctx, &a, &b, Bound::Entries).unwrap();
+    for j in 0..50 {
+        for i in 0..40 {
+            assert_eq!(c[(i, j)].to_bits(), 0, "({i}, {j})");
+        }
+    }
+    let far = faer::Mat::from_fn(2, 1, |i, _| if i == 0 { 2f64.powi(1000) } else { 0.0 });
+    let near = faer::Mat::from_fn(1, 1, |_, _| 2f64.powi(-1000) * (1.0 + 2f64.powi(-24)));
+    let c = product(ctx, &far, &near, Bound::Entries).unwrap();
+    assert_eq!((c[(0, 0)], c[(1, 0)]), (1.0 + 2f64.powi(-24), 0.0));
 }

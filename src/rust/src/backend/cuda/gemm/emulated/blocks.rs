@@ -5,7 +5,7 @@ use super::moduli;
 use super::plan::Integers;
 use crate::backend::cuda::driver::buffer::{where_there_is_room, Buffer};
 use crate::backend::cuda::driver::context::Context;
-use crate::backend::cuda::driver::kernels::{args, scalar, Arg, Family, Kernel};
+use crate::backend::cuda::driver::kernels::{args, scalar, Family, Kernel};
 use crate::backend::cuda::driver::properties::LONGEST_LAUNCH;
 use crate::backend::cuda::gemm::update::{Update, UpdatedPart};
 use crate::backend::cuda::matrix::operand::OperandLayout;
@@ -291,9 +291,9 @@ impl<T: Scalar> EmulatedProduct<T> {
                 planes.block.ptr,
                 moduli as i32,
                 tables.ptr,
-                single(self.integers.bits.0),
+                scalar(self.integers.bits.0),
                 self.lengths[0].ptr + 4 * block.row as u64,
-                single(self.integers.bits.1),
+                scalar(self.integers.bits.1),
                 second + 4 * block.col as u64,
                 i32::from(self.integers.whole),
                 scalar(self.update.alpha),
@@ -334,7 +334,7 @@ impl<T: Scalar> EmulatedProduct<T> {
                 x.at.ld,
                 lines as i32,
                 steps as i32,
-                single(bits),
+                scalar(bits),
                 lengths,
                 tables.ptr,
                 self.integers.moduli as i32,
@@ -344,8 +344,4 @@ impl<T: Scalar> EmulatedProduct<T> {
             ],
         )
     }
-}
-
-fn single(x: f32) -> Arg {
-    scalar::<f32>(x)
 }

@@ -10,6 +10,8 @@
 //! numbers.
 
 mod blocks;
+#[cfg(test)]
+mod exact_tests;
 mod lines;
 mod moduli;
 mod plan;

@@ -77,9 +77,9 @@ mod tests {
             }
             a
         };
-        for i in 0..MOST {
-            for j in 0..i {
-                assert_eq!(gcd(MODULI[i], MODULI[j]), 1, "{} {}", MODULI[i], MODULI[j]);
+        for (i, p) in MODULI.iter().enumerate() {
+            for q in &MODULI[..i] {
+                assert_eq!(gcd(*p, *q), 1, "{p} {q}");
             }
         }
         assert!((bits(14) - 110.16).abs() < 0.01 && (bits(16) - 125.38).abs() < 0.01);

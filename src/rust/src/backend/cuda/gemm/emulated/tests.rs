@@ -1,17 +1,17 @@
 //! Products from integers beside products in double precision, and beside exact ones.
 
-use super::blocks::{cut_into, portable};
+use super::blocks::portable;
 use super::product::multiply_as;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::Family;
-use crate::backend::cuda::gemm::update::{Bound, Update, UpdatedPart};
+use crate::backend::cuda::gemm::update::{Bound, Update};
 use crate::backend::cuda::matrix::views::{Matrix, View};
 use crate::base::emulation::Emulation;
 use crate::base::error::Result;
 use crate::base::matrix::Part;
 
 /// The product wherever the bound allows it.
-fn multiply(
+pub(super) fn multiply(
     ctx: &'static Context,
     update: Update<f64>,
     a: View<f64>,
@@ -22,11 +22,11 @@ fn multiply(
 }
 
 /// None without a GPU, or on one without kernels for it.
-fn context() -> Option<&'static Context> {
+pub(super) fn context() -> Option<&'static Context> {
     Context::for_test().filter(|ctx| ctx.has(Family::Emulated) && ctx.has(Family::PlanesTensor))
 }
 
-fn load(ctx: &'static Context, x: &faer::Mat<f64>) -> Matrix<'static, f64> {
+pub(super) fn load(ctx: &'static Context, x: &faer::Mat<f64>) -> Matrix<'static, f64> {
     Matrix::from_host(ctx, x.as_ref(), Part::All).unwrap()
 }
 
@@ -70,16 +70,8 @@ fn worst(a: &faer::Mat<f64>, b: &faer::Mat<f64>, c: &faer::Mat<f64>) -> f64 {
     worst
 }
 
-fn is_inside(triangle: UpdatedPart, row: usize, col: usize) -> bool {
-    match triangle {
-        UpdatedPart::Full => true,
-        UpdatedPart::Lower => row >= col,
-        UpdatedPart::Upper => row <= col,
-    }
-}
-
 /// A B by integers; None where doubles must do.
-fn product(
+pub(super) fn product(
     ctx: &'static Context,
     a: &faer::Mat<f64>,
     b: &faer::Mat<f64>,
@@ -98,92 +90,6 @@ fn product(
     let mut c = faer::Mat::zeros(m, n);
     dc.read(ctx, c.as_mut()).unwrap();
     Some(c)
-}
-
-/// Integers, every layout, part, size and factor. Results are exact, and what is not wanted stays.
-#[test]
-fn products_of_integers_are_exact() {
-    let Some(ctx) = context() else { return };
-    let entry = |i: usize, j: usize| ((i * 37 + j * 101 + i * j) % 61) as f64 - 30.0;
-    let sizes = [
-        (1, 1, 1),
-        (127, 255, 129),
-        (128, 256, 128),
-        (129, 257, 127),
-        (300, 40, 700),
-        (3, 600, 1),
-    ];
-    for (m, n, k) in sizes {
-        let a = faer::Mat::from_fn(m, k, entry);
-        let b = faer::Mat::from_fn(k, n, |i, j| entry(i + 3, j));
-        let before = faer::Mat::from_fn(m, n, |i, j| entry(i + 5, j + 1));
-        let sum = &a * &b;
-        let (at, bt) = (a.transpose().to_owned(), b.transpose().to_owned());
-        let (da, db, dat, dbt) = (load(ctx, &a), load(ctx, &b), load(ctx, &at), load(ctx, &bt));
-        for (va, vb) in [
-            (da.view(), db.view()),
-            (dat.view().t(), db.view()),
-            (da.view(), dbt.view().t()),
-            (dat.view().t(), dbt.view().t()),
-        ] {
-            for triangle in [UpdatedPart::Full, UpdatedPart::Lower, UpdatedPart::Upper] {
-                for (alpha, beta) in [(1.0, 0.0), (-1.0, 1.0), (0.5, -2.0)] {
-                    let dc = load(ctx, &before);
-                    let update = Update {
-                        alpha,
-                        beta,
-                        triangle,
-                        ..Update::assign()
-                    };
-                    assert!(multiply(ctx, update, va, vb, dc.view()).unwrap());
-                    let mut c = faer::Mat::zeros(m, n);
-                    dc.read(ctx, c.as_mut()).unwrap();
-                    for j in 0..n {
-                        for i in 0..m {
-                            let inside = is_inside(triangle, i, j);
-                            let old = before[(i, j)];
-                            let new = alpha * sum[(i, j)] + beta * old;
-                            let want = if inside { new } else { old };
-                            assert_eq!(c[(i, j)], want, "{m} {n} {k} {triangle:?} {i} {j}");
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// The upper triangle of a matrix stored by rows, as in a factor computed through its transpose.
-#[test]
-fn transposes_of_c_and_squares_are_exact() {
-    let Some(ctx) = context() else { return };
-    let (n, k) = (515, 130);
-    let a = faer::Mat::from_fn(n, k, |i, j| ((i * 7 + j * 13) % 29) as f64 - 14.0);
-    let da = load(ctx, &a);
-    let square = &a * a.transpose();
-    for transposed in [false, true] {
-        for triangle in [UpdatedPart::Full, UpdatedPart::Lower, UpdatedPart::Upper] {
-            let dc = load(ctx, &faer::Mat::from_fn(n, n, |i, j| (i + 2 * j) as f64));
-            let view: View<f64> = dc.view();
-            let view = if transposed { view.t() } else { view };
-            let update = Update {
-                triangle,
-                ..Update::subtract()
-            };
-            assert!(multiply(ctx, update, da.view(), da.view().t(), view).unwrap());
-            let mut c = faer::Mat::zeros(n, n);
-            dc.read(ctx, c.as_mut()).unwrap();
-            for j in 0..n {
-                for i in 0..n {
-                    let (row, col) = if transposed { (j, i) } else { (i, j) };
-                    let inside = is_inside(triangle, row, col);
-                    let old = (i + 2 * j) as f64;
-                    let want = if inside { old - square[(i, j)] } else { old };
-                    assert_eq!(c[(i, j)], want, "{transposed} {triangle:?} {i} {j}");
-                }
-            }
-        }
-    }
 }
 
 /// Entries, rows and columns of many magnitudes: the bound of double precision holds, or doubles
@@ -264,17 +170,6 @@ fn what_integers_cannot_hold_is_left_to_doubles() {
     assert!(product(ctx, &zero, &other, Bound::Entries).is_none());
 }
 
-/// Deep sums and large numbers of bytes: residues of several parts of the depth are added.
-#[test]
-fn deep_products_are_exact() {
-    let Some(ctx) = context() else { return };
-    let k = 150_000;
-    let a = faer::Mat::from_fn(5, k, |i, j| (127 - (i + j) % 2) as f64);
-    let b = faer::Mat::from_fn(k, 3, |i, j| (127 - (i + j) % 2) as f64);
-    let c = product(ctx, &a, &b, Bound::Entries).unwrap();
-    assert_eq!(c, &a * &b);
-}
-
 /// The same bits from the kernels of all generations.
 #[test]
 fn kernels_agree_bit_for_bit() {
@@ -289,40 +184,6 @@ fn kernels_agree_bit_for_bit() {
     assert_eq!(first, again);
     let tensor = portable(|| product(ctx, &a, &b, Bound::Entries)).unwrap();
     assert_eq!(first, tensor);
-}
-
-/// Blocks of C and parts of the depth, as for large matrices.
-#[test]
-fn blocks_make_the_whole() {
-    let Some(ctx) = context() else { return };
-    let (m, n, k) = (700, 900, 500);
-    let a = faer::Mat::from_fn(m, k, |i, j| ((i * 7 + j * 13) % 29) as f64 - 14.0);
-    let b = faer::Mat::from_fn(k, n, |i, j| ((i * 5 + j * 3) % 31) as f64 - 15.0);
-    let whole = &a * &b;
-    let blocks = cut_into(256, 128, || product(ctx, &a, &b, Bound::Entries)).unwrap();
-    assert_eq!(blocks, whole);
-    let da = load(ctx, &a);
-    let square = &a * a.transpose();
-    for triangle in [UpdatedPart::Full, UpdatedPart::Lower, UpdatedPart::Upper] {
-        let dc = load(ctx, &faer::Mat::zeros(m, m));
-        let update = Update {
-            triangle,
-            ..Update::assign()
-        };
-        let done = cut_into(256, 256, || {
-            multiply(ctx, update, da.view(), da.view().t(), dc.view())
-        });
-        assert!(done.unwrap());
-        let mut c = faer::Mat::zeros(m, m);
-        dc.read(ctx, c.as_mut()).unwrap();
-        for j in 0..m {
-            for i in 0..m {
-                let inside = is_inside(triangle, i, j);
-                let want = if inside { square[(i, j)] } else { 0.0 };
-                assert_eq!(c[(i, j)], want, "{triangle:?} {i} {j}");
-            }
-        }
-    }
 }
 
 /// Integers whose products need more moduli than those that give them exactly, zeros that cancel,

@@ -180,7 +180,7 @@ static planes::Tables tables(int count, double& bits) {
   return t;
 }
 
-static void stages(cublasHandle_t handle, int n, int k, int count, bool hopper, int repeats) {
+static void measure_stages(cublasHandle_t handle, int n, int k, int count, bool hopper, int repeats) {
   auto *a = room<double>((size_t)n * k), *b = room<double>((size_t)n * k);
   auto *c = room<double>((size_t)n * n);
   fill<<<1024, 256>>>(a, (size_t)n * k, 1);
@@ -258,9 +258,9 @@ int main() {
       "of cublasDgemm.\n\n");
   printf("| products | n | k | moduli | measure | residues | planes | TOPS | back | whole | cuBLAS "
          "|\n|:---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
-  for (int n : {2048, 4096, 8192}) stages(handle, n, n, 14, true, 7);
-  for (int n : {4096, 8192}) stages(handle, n, n, 14, false, 7);
-  for (int count : {2, 8, 16}) stages(handle, 8192, 8192, count, true, 7);
-  for (int k : {1024, 2048, 16384}) stages(handle, 16384, k, 14, true, 3);
+  for (int n : {2048, 4096, 8192}) measure_stages(handle, n, n, 14, true, 7);
+  for (int n : {4096, 8192}) measure_stages(handle, n, n, 14, false, 7);
+  for (int count : {2, 8, 16}) measure_stages(handle, 8192, 8192, count, true, 7);
+  for (int k : {1024, 2048, 16384}) measure_stages(handle, 16384, k, 14, true, 3);
   bare_rates();
 }

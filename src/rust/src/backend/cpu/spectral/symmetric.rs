@@ -16,6 +16,9 @@ use crate::base::progress;
 use crate::base::scalar::{widened as wide_values, Scalar};
 use crate::cost::flops::eigen_flops;
 
+/// Up to this order rotations leave smaller residuals than a reduction, and take no longer.
+const FEW: usize = 4;
+
 /// One way to the values and vectors. False if it gives up.
 type Attempt<'a, T> = dyn Fn(&mut [T], Option<MatMut<'_, T>>) -> Result<bool> + 'a;
 
@@ -42,6 +45,7 @@ pub(crate) fn syev<T: Scalar>(
     first_right(
         &[
             &|w, z| Ok(by_rotation(a, w, z)),
+            &|w, z| Ok(z.is_some() && w.len() <= FEW && by_jacobi(a, w, z)?),
             &|w, z| by_reduction(a, w, z, threads),
             &by_faer(params.recursion_threshold),
             &by_faer(usize::MAX),

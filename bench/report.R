@@ -18,7 +18,7 @@ subjects <- list(
   ),
   "Kernels and NVIDIA's libraries" = c(
     "gpu-peers", "gpu-peers-lu-qr", "gpu-peers-vectors", "gpu-peers-traits", "gpu-peers-joins",
-    "gpu-families", "emulated-stages", "gpu-peers-integers", "gpu-peers-integers-large",
+    "gpu-families", "emulated-prototype", "gpu-peers-integers", "gpu-peers-integers-large",
     "gpu-peers-integers-eager", "gpu-peers-doubles", "gpu-peers-doubles-large"
   ),
   "Eigenvalues and singular values" = c(

@@ -180,7 +180,8 @@ static planes::Tables tables(int count, double& bits) {
   return t;
 }
 
-static void measure_stages(cublasHandle_t handle, int n, int k, int count, bool hopper, int repeats) {
+static void measure_stages(cublasHandle_t handle, int n, int k, int count, bool hopper,
+                           int repeats) {
   auto *a = room<double>((size_t)n * k), *b = room<double>((size_t)n * k);
   auto *c = room<double>((size_t)n * n);
   fill<<<1024, 256>>>(a, (size_t)n * k, 1);

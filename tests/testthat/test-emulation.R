@@ -2,9 +2,7 @@
 # a GPU the option changes nothing.
 
 with_emulation <- function(code, wanted = "always") {
-  old <- options(cudafactor.emulation = wanted)
-  on.exit(options(old))
-  force(code)
+  with_options(cudafactor.emulation = wanted, code = code)
 }
 
 test_that("products of integers are exact", {

@@ -46,9 +46,10 @@ test_that("the situation report tells from which orders auto takes a GPU", {
   ))
   expect_output(print(report), "64 times as fast in single as in double precision", fixed = TRUE)
   integers <- function(wanted) {
-    old <- options(cudafactor.emulation = wanted)
-    on.exit(options(old))
-    grep("8-bit integers", utils::capture.output(print(report)), value = TRUE)
+    shown <- with_options(
+      cudafactor.emulation = wanted, code = utils::capture.output(print(report))
+    )
+    grep("8-bit integers", shown, value = TRUE)
   }
   expect_match(integers(NULL), "from 8-bit integers: from n = 640 on, if the entries allow it$")
   expect_match(integers("never"), "integers: never, by option cudafactor.emulation$")

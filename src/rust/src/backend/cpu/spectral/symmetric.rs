@@ -16,7 +16,7 @@ use crate::base::progress;
 use crate::base::scalar::{widened as wide_values, Scalar};
 use crate::cost::flops::eigen_flops;
 
-/// Up to this order rotations leave smaller residuals than a reduction, and take no longer.
+/// Up to this order rotations leave smaller residuals than a reduction.
 const FEW: usize = 4;
 
 /// One way to the values and vectors. False if it gives up.

@@ -60,10 +60,6 @@ pub(super) fn multiplier(ctx: &'static Context) -> Option<(Kernel, u32, usize)> 
 #[cfg(test)]
 thread_local! {
     static PORTABLE: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
-}
-
-#[cfg(test)]
-thread_local! {
     static CUT: std::cell::Cell<Option<(usize, usize)>> = const { std::cell::Cell::new(None) };
 }
 

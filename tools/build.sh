@@ -17,7 +17,8 @@ stage=build/stage/cudafactor
 rm -rf build/stage
 mkdir -p "$stage"
 tar -cf - --exclude=./build --exclude=./demo-output --exclude=./.git \
-  --exclude=./src/rust/target --exclude=./src/rust/tests --exclude=./src/rust/benches . |
+  --exclude=./src/rust/target --exclude=./src/rust/tests --exclude=./src/rust/benches \
+  --exclude='./src/rust/src/*/tests.rs' --exclude='./src/rust/src/*_tests.rs' . |
   tar -xf - -C "$stage"
 cp build/vendor.tar.xz "$stage/src/rust/"
 kernels=$stage/src/rust/kernels

@@ -74,12 +74,16 @@ def codes(cubins: dict) -> str:
 
 
 def older(ptx) -> list:
-    """The files of PTX for whose source there is a newer one."""
-    newest = {}
+    """The files of PTX that no GPU without machine code takes: there is a newer one for the same
+    source, or it is for GPUs of one compute capability alone."""
+    newest, exact = {}, []
     for name in ptx:
         stem, arch, *_ = name.split(".")
-        newest.setdefault(stem, []).append((number(arch), name))
-    return sorted(name for files in newest.values() for _, name in sorted(files)[:-1])
+        if arch.endswith("a"):
+            exact.append(name)
+        else:
+            newest.setdefault(stem, []).append((number(arch), name))
+    return sorted(exact + [name for files in newest.values() for _, name in sorted(files)[:-1]])
 
 
 def images(ptx, cubins) -> str:

@@ -1,8 +1,8 @@
 # Our kernels and NVIDIA's libraries as a graph: rates by order, data on the device, double
 # precision.
 #
-#   Rscript bench/dense/plot-peers.R [OUTPUT.png]
-#     draws what the folder bench/results has (man/figures/gpu-peers.png)
+#   Rscript bench/dense/plot-peers.R [OUTPUT.svg]
+#     draws what the folder bench/results has (man/figures/gpu-peers.svg)
 #   source("plot-peers.R")
 #     only defines read_peers(), about_peers() and plot_peers()
 
@@ -84,10 +84,10 @@ peers_height <- function(times) {
 if (sys.nframe() == 0L) {
   args <- commandArgs(TRUE)
   results <- file.path("bench", "results")
-  output <- if (length(args)) args[[1]] else file.path("man", "figures", "gpu-peers.png")
+  output <- if (length(args)) args[[1]] else file.path("man", "figures", "gpu-peers.svg")
   dir.create(dirname(output), recursive = TRUE, showWarnings = FALSE)
   times <- read_peers(results)
-  grDevices::png(output, 8, peers_height(times), units = "in", res = 110, type = "cairo")
+  grDevices::svg(output, 8, peers_height(times))
   plot_peers(times, about_peers(results))
   invisible(grDevices::dev.off())
 }

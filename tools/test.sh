@@ -48,17 +48,9 @@ rust_tests() {
   (cd src/rust && cargo test -j 2 --locked --no-fail-fast "$@")
 }
 
-# All of them ran with CUDA and R. What is left out without these is left out of the library, and
-# `clippy, R` has compiled all programs without CUDA: the library's own tests tell.
-rust_tests_of_core() {
-  rust_tests --no-default-features --lib --test fork
-}
-
 # Of the lowest priority, since the tests of R CMD check run next to it.
 compile_rust_tests() {
-  nice -n 19 cargo test -j 2 --locked --no-run --manifest-path src/rust/Cargo.toml &&
-    nice -n 19 cargo test -j 2 --locked --no-run --manifest-path src/rust/Cargo.toml \
-      --no-default-features --lib --test fork
+  nice -n 19 cargo test -j 2 --locked --no-run --manifest-path src/rust/Cargo.toml
 }
 
 # The same version and the same oldest compiler in DESCRIPTION and in Cargo.toml.
@@ -121,7 +113,6 @@ step "package: R CMD check --as-cran" env CUDAFACTOR_PROFILE=r-check \
 uses_of_package
 wait
 step "rust: tests, CUDA and R" rust_tests
-step "rust: tests, no R, no CUDA" rust_tests_of_core
 if grep -q '^site: skipped' build/logs/site-pkgdown.log; then cat build/logs/site-pkgdown.log; fi
 
 sed -n '/NOTE$/,/^\* /p' "$installed/00check.log" 2>/dev/null | sed '/^\* .*OK$/d; s/^/      /'

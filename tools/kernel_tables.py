@@ -8,7 +8,7 @@ RUST = '''\
 /// The stem of a source, the oldest architecture that runs the code, and the packed code.
 type Image = (&'static str, i32, &'static [u8]);
 
-/// PTX, the newest of each source.
+/// PTX for GPUs that may have no machine code, the newest of each source.
 pub(crate) static PTX: &[Image] = &[
 {ptx}];
 

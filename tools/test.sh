@@ -79,6 +79,7 @@ docs_are_current() {
 
 lints() {
   step "rust: formatting" sh tools/lint.sh format
+  step "rust: clippy, no R, no CUDA" sh tools/lint.sh core
   step "rust: clippy, R" sh tools/lint.sh r
   step "rust: clippy, CUDA and R" sh tools/lint.sh default
   step "rust: documentation" sh tools/lint.sh documentation

@@ -3,7 +3,7 @@
 /// The stem of a source, the oldest architecture that runs the code, and the packed code.
 type Image = (&'static str, i32, &'static [u8]);
 
-/// PTX, the newest of each source.
+/// PTX for GPUs that may have no machine code, the newest of each source.
 pub(crate) static PTX: &[Image] = &[
     ("band_panel", 70, include_bytes!("ptx/band_panel.sm_70.ptx.lzma")),
     ("chase", 70, include_bytes!("ptx/chase.sm_70.ptx.lzma")),

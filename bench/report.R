@@ -23,7 +23,7 @@ subjects <- list(
   ),
   "Eigenvalues and singular values" = c(
     "gpu-peers-eigen", "gpu-peers-eigen-large", "gpu-peers-eigen-batch", "eigen-host", "eigen-cpu",
-    "eigen-cpu-2", "eigen-cpu-reference", "eigen-few", "first-calls-eigen"
+    "eigen-cpu-2", "eigen-cpu-reference", "eigen-few"
   ),
   "Large Cholesky factorizations" = c(
     "chol-file", "chol-file-cpu", "kills", "chol-host", "chol-orders", "gpus-default", "large"
@@ -42,7 +42,7 @@ subjects <- list(
     "memory-limits-auto", "memory-limits-eigen"
   ),
   "The package" = c(
-    "first-calls", "first-calls-staging", "first-calls-ptx", "calls-cpu",
+    "first-calls", "first-calls-h200", "first-calls-staging", "first-calls-ptx", "calls-cpu",
     "gpu-suite", "believed-cards", "machine-code", "size", "libraries"
   )
 )

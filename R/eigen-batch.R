@@ -17,7 +17,7 @@ eigen_batch <- function(x, symmetric, only.values, device, precision, call) {
     abort_dimension(eigen_shape_text(c(0L, 0L)), call)
   }
   where <- how(device, precision, call)
-  x <- as_numeric_matrix(x, call)
+  x <- as_numeric_matrix(without_times(x), call)
   last <- dimnames(x)[3L]
   names <- last[[1L]]
   text <- base_text("infinite or missing values in 'x'", domain = "R-base")

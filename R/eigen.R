@@ -204,7 +204,7 @@ eigen_of <- function(x, symmetric, only.values, where, call) {
   if (!n || n != ncol(x)) {
     abort_dimension(eigen_shape_text(dim(x)), call)
   }
-  x <- as_finite(x, where, call)
+  x <- as_finite(without_times(x), where, call)
   symmetric <- if (missing(symmetric)) {
     unwrap(native_is_symmetric(x, n), call)$symmetric
   } else {
@@ -280,10 +280,18 @@ as_spectral_operand <- function(x, alternative, call) {
 
 as_numeric_matrix <- function(x, call) {
   if (!(is.numeric(x) || is.logical(x))) {
-    abort_type(sprintf("'x' must be a numeric matrix, not of type \"%s\"", typeof(x)), call)
+    abort_not_numbers(x, "x", "a numeric matrix", call)
   }
   as_double(x, call)
 }
+
+# Numbers that is.numeric() denies: dates and differences of times. Base R's eigen() computes with
+# them, and its svd() refuses them.
+is_times <- function(x) {
+  is.object(x) && typeof(x) %in% c("double", "integer") && !is.numeric(x) && !is.factor(x)
+}
+
+without_times <- function(x) if (is_times(x)) unclass(x) else x
 
 # The matrix as doubles. Base R tells text that its values are not finite, which is no help.
 as_finite <- function(x, where, call) {

@@ -60,7 +60,8 @@ gpu_ginv <- function(x, tol = NULL,
   check_no_array(x, "gpu_ginv(x[, , 1])", call)
   single <- (if (resident) x@precision else precision) == "single"
   tol <- as_number(tol %||% sqrt(if (single) 2^-23 else .Machine$double.eps), "tol", call)
-  a <- as_svd_operand(x, "MASS::ginv()", where, call)
+  a <- as_numeric_matrix(as_spectral_operand(x, "MASS::ginv()", call), call)
+  a <- as_svd_operand(a, "MASS::ginv()", where, call)
   k <- min(dim(a))
   found <- svd_of(a, k, k, where, call)
   kept <- which(found$d > max(tol * found$d[[1L]], 0))

@@ -76,6 +76,7 @@ eigen_few <- function(x, symmetric, only.values, k, which, n, tol, maxit, device
   wanted <- !as_only_values(only.values, call)
   where <- few_where(x, device, precision, call)
   dim <- if (!is.null(n)) rep(as_whole(n, "n", 1, .Machine$integer.max, call), 2L)
+  x <- without_times(x)
   operand <- as_few_operand(x, dim, "n", where$memory, where$how, call)
   if (!operand$dim[[1L]] || operand$dim[[1L]] != operand$dim[[2L]]) {
     abort_dimension(eigen_shape_text(operand$dim), call)
@@ -108,6 +109,7 @@ svd_few <- function(x, nu, nv, k, Atrans, dim, tol, maxit, device, precision, ca
   if (!is.function(x) && !is.null(Atrans)) {
     abort_argument("Atrans", "'Atrans' can only be used if 'x' is a function", call)
   }
+  if (is.matrix(x)) refuse_times(x, call)
   operand <- as_few_operand(x, dim, "dim", where$memory, where$how, call)
   dim <- operand$dim
   if (!all(dim > 0)) {

@@ -11,7 +11,7 @@ as_lp_objective <- function(obj, call) {
     obj <- as.vector(as_plain(obj, call))
   }
   if (!(is.numeric(obj) || is.logical(obj)) || is.factor(obj)) {
-    abort_type(sprintf("'obj' must be a vector of numbers, not of type \"%s\"", typeof(obj)), call)
+    abort_not_numbers(obj, "obj", "a vector of numbers", call)
   }
   obj <- as.double(obj)
   if (!all(is.finite(obj))) {
@@ -47,7 +47,7 @@ as_lp_matrix <- function(mat, n, call) {
     abort_complex("their real and imaginary parts", call)
   }
   if (!(is.numeric(x) || is.logical(x))) {
-    abort_type(sprintf("'mat' must be a matrix of numbers, not of type \"%s\"", typeof(x)), call)
+    abort_not_numbers(x, "mat", "a matrix of numbers", call)
   }
   x <- as_double(x, call)
   list(kind = "dense", x = x, dim = as.double(dim(x)), dimnames = dimnames(x))
@@ -132,7 +132,7 @@ as_lp_numbers <- function(x, argument, length, call, na = FALSE, what = argument
     x <- as.vector(as_plain(x, call))
   }
   if (!(is.numeric(x) || is.logical(x)) && length(x) > 0L) {
-    abort_type(sprintf("'%s' must be numbers, not of type \"%s\"", what, typeof(x)), call)
+    abort_not_numbers(x, what, "numbers", call)
   }
   if (length(x) != length) {
     abort_dimension(sprintf("'%s' must have %.0f numbers, not %.0f", what, length, length(x)), call)

@@ -59,7 +59,7 @@ as_coefficients_of <- function(A, call) {
     abort_complex("base::solve()", call)
   }
   if (!(is.numeric(x) || is.logical(x))) {
-    abort_type(sprintf("'A' must be a matrix of numbers, not of type \"%s\"", typeof(x)), call)
+    abort_not_numbers(x, "A", "a matrix of numbers", call)
   }
   as_double(x, call)
 }
@@ -143,9 +143,7 @@ as_pcg_start <- function(x0, n, columns, call) {
     x0 <- as_matrix(x0, call)
   }
   if (!(is.numeric(x0) || is.logical(x0))) {
-    abort_type(sprintf(
-      "'x0' must be numbers with the dimensions of 'b', not of type \"%s\"", typeof(x0)
-    ), call)
+    abort_not_numbers(x0, "x0", "numbers with the dimensions of 'b'", call)
   }
   if (length(x0) != n * columns || is.matrix(x0) && nrow(x0) != n) {
     found <- if (is.null(dim(x0))) sprintf("%d numbers", length(x0)) else dimensions_text(dim(x0))

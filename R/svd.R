@@ -123,11 +123,20 @@ gpu_svd <- function(x, nu = min(n, p), nv = min(n, p),
 
 # The matrix as doubles. `alternative` is for complex matrices.
 as_svd_operand <- function(x, alternative, where, call) {
-  x <- as_finite(as_spectral_operand(x, alternative, call), where, call)
+  x <- as_spectral_operand(x, alternative, call)
+  numbers <- as_finite(without_times(x), where, call)
   if (!length(x)) {
     abort_dimension(base_text("a dimension is zero", domain = "R-base"), call)
   }
-  x
+  refuse_times(x, call)
+  numbers
+}
+
+refuse_times <- function(x, call) {
+  if (is_times(x)) {
+    text <- "argument to 'La.svd' must be numeric or complex"
+    abort_type(base_text(text, domain = "R-base"), call)
+  }
 }
 
 svd_of <- function(x, nu, nv, where, call) {
@@ -188,7 +197,8 @@ gpu_norm <- function(x, type = c("O", "I", "F", "M", "2"),
     isS4(x) && !is_in_tiles(x) && hasMethod("norm", c(class(x)[[1L]], "character"))
   if (!own) {
     check_no_array(x, "gpu_norm(x[, , 1])", call)
-    x <- as_numeric_matrix(as_spectral_operand(x, "base::norm()", call), call)
+    x <- without_times(as_spectral_operand(x, "base::norm()", call))
+    x <- as_numeric_matrix(x, call)
   }
   as_base(norm(x, type), invalid("type"), call)
 }
@@ -202,5 +212,5 @@ spectral_norm <- function(x, where, call) {
   if (anyNA(x)) {
     return(NA_real_)
   }
-  svd_of(as_finite(x, where, call), 0L, 0L, where, call)$d[[1L]]
+  svd_of(as_svd_operand(x, "base::norm()", where, call), 0L, 0L, where, call)$d[[1L]]
 }

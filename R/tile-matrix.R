@@ -243,8 +243,7 @@ as_tile_source <- function(x, call) {
     abort_complex("base R", call)
   }
   if (!(is.numeric(x) || is.logical(x))) {
-    text <- "'x' must be a numeric matrix, or a function, not of type \"%s\""
-    abort_type(sprintf(text, typeof(x)), call)
+    abort_not_numbers(x, "x", "a numeric matrix, or a function", call)
   }
   as_double(x, call)
 }

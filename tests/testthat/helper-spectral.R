@@ -7,6 +7,16 @@ to_unit <- function(x, by = x) {
   x * 2^-floor(half) * 2^-ceiling(half)
 }
 
+# Matrices of a class that is.numeric() denies, although they hold numbers.
+times_matrices <- function() {
+  days <- as.Date("2024-02-03") + c(0, 3, 7)
+  list(
+    difftime = outer(days, days, "-"), date = structure(matrix(1:9 + 0, 3), class = "Date"),
+    integer_date = structure(matrix(1:9, 3), class = "Date"),
+    time = structure(crossprod(matrix(1:9 + 0, 3)), class = c("POSIXct", "POSIXt"))
+  )
+}
+
 frobenius <- function(x) sqrt(sum(Mod(x)^2))
 
 # ||x V - V L|| and the loss of orthogonality, in units of n eps.

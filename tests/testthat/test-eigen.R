@@ -214,3 +214,22 @@ test_that("default options decompose a matrix for which a GPU is faster", {
   expect_equal(few$values, head(e$values, 5), tolerance = 1e-9)
   expect_equal(gpu_prcomp(x)$sdev, prcomp(x)$sdev, tolerance = 1e-10)
 })
+
+test_that("dates and differences of times are numbers, and factors are not", {
+  times <- times_matrices()
+  for (x in times) {
+    base <- eigen(x)
+    expect_equal(gpu_eigen(x)$values, base$values)
+    expect_lt(residual_eigen(matrix(as.double(unclass(x)), 3), gpu_eigen(x)), 10)
+    expect_identical(attributes(gpu_eigen(x)$vectors), attributes(base$vectors))
+  }
+  x <- times$time
+  expect_equal(gpu_eigen(x, k = 1)$values, eigen(x)$values[1])
+  batch <- structure(rep(unclass(x), 2), dim = c(3, 3, 2), class = "Date")
+  expect_equal(gpu_eigen(batch)$values, matrix(eigen(x)$values, 3, 2))
+  expect_as_base(gpu_eigen(replace(times$date, 1, NA)), eigen(replace(times$date, 1, NA)))
+  expect_error(
+    gpu_eigen(structure(factor(1:4), dim = c(2, 2))),
+    "'x' must be a numeric matrix, not of class \"factor\"", class = "cudafactor_error_type"
+  )
+})

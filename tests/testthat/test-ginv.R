@@ -135,6 +135,10 @@ test_that("operands are coerced or refused", {
     expect_error(gpu_ginv(wrong), "'x' must be a (numeric )?matrix, not",
       class = "cudafactor_error_type")
   }
+  for (times in times_matrices()) {
+    text <- sprintf("'x' must be a numeric matrix, not of class \"%s\"", class(times)[[1]])
+    expect_error(gpu_ginv(times), text, fixed = TRUE, class = "cudafactor_error_type")
+  }
   expect_error(gpu_ginv(x + 0i), "MASS::ginv", class = "cudafactor_error_type")
   expect_error(gpu_ginv(sum), class = "cudafactor_error_type")
   expect_not_found(gpu_ginv(nosuch))

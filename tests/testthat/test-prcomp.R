@@ -237,3 +237,11 @@ test_that("matrices on a device, of package Matrix and on disk are accepted", {
   skip_unless(requireNamespace("Matrix", quietly = TRUE), "Matrix is not installed")
   expect_components(gpu_prcomp(Matrix::Matrix(x), scale. = TRUE), wanted)
 })
+
+test_that("dates and differences of times are refused as by prcomp()", {
+  for (x in times_matrices()) {
+    e <- expect_as_base(gpu_prcomp(x), prcomp(x))
+    expect_s3_class(e, "cudafactor_error_type")
+    expect_as_base(gpu_prcomp(x, scale. = TRUE), prcomp(x, scale. = TRUE))
+  }
+})

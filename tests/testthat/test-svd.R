@@ -173,3 +173,18 @@ test_that("gpu_norm() is norm()", {
   expect_equal(gpu_norm(x * 1e300, "2"), norm(x * 1e300, "2"))
   for_each_device(function(device) expect_equal(gpu_norm(x, "2", device = device), norm(x, "2")))
 })
+
+test_that("dates and differences of times are refused as by svd(), but norms computed", {
+  for (x in times_matrices()) {
+    e <- expect_as_base(gpu_svd(x), svd(x))
+    expect_s3_class(e, "cudafactor_error_type")
+    expect_identical(conditionMessage(expect_error(gpu_svd(x, k = 1))), conditionMessage(e))
+    expect_as_base(gpu_svd(replace(x, 1, NA)), svd(replace(x, 1, NA)))
+    expect_as_base(gpu_norm(x, "2"), norm(x, "2"))
+    expect_as_base(gpu_norm(replace(x, 1, NA), "2"), norm(replace(x, 1, NA), "2"))
+    # Newer versions of R refuse these.
+    for (type in c("O", "I", "F", "M")) {
+      expect_identical(gpu_norm(x, type), norm(unclass(x), type))
+    }
+  }
+})

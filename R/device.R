@@ -28,9 +28,10 @@
 #' `versions`. `probes` also has a row for each option that is invalid, or that names a GPU that is
 #' not there.
 #'
-#' `options` are the settings in force, see [cudafactor-options]. `threads`, `min_flops` and `auto`
-#' are NA if an option is invalid, and `min_flops` is NA if it is unset. `measured` tells if
-#' `cudafactor.breakeven` is set. `auto` is a matrix with a row for each operation and columns
+#' `options` are the settings in force, see [cudafactor-options]: `device`, `threads`, `min_flops`,
+#' `emulation`, `measured` and `auto`. All but `device` and `measured` are NA if an option is
+#' invalid, and `min_flops` is NA if it is unset. `measured` tells if `cudafactor.breakeven` is set.
+#' `auto` is a matrix with a row for each operation and columns
 #' `double` and `single`. It has the order from which `device = "auto"` takes a GPU for square
 #' matrices, in steps of 19 %, from 64. Inf means none up to 46340.
 #'
@@ -93,7 +94,9 @@ gpu_sitrep <- function() {
     options = list(
       device = device,
       threads = if (settled) unwrap(native_threads(where), call)$threads else NA_integer_,
-      min_flops = if (settled) where[[4L]] else NA_real_,
+      # settings.c has NaN where the option is unset.
+      min_flops = if (settled && !is.nan(where[[4L]])) where[[4L]] else NA_real_,
+      emulation = if (settled) getOption("cudafactor.emulation", "auto") else NA_character_,
       measured = !is.null(getOption("cudafactor.breakeven")),
       auto = vapply(c(double = "double", single = "single"), function(precision) {
         auto_orders(if (settled) how("auto", precision, call), call)
@@ -138,16 +141,15 @@ option_probe <- function(detail, options) {
   data.frame(step = "options", ok = FALSE, detail = detail, fix = restoring(options))
 }
 
-# When a GPU computes products from integers, for print().
-integers_text <- function(gpu) {
-  wanted <- getOption("cudafactor.emulation", "auto")
-  if (identical(wanted, "never")) {
+# When a GPU computes products from integers, for print(). `wanted` is the option's value.
+integers_text <- function(gpu, wanted) {
+  if (wanted == "never") {
     return("never, by option cudafactor.emulation")
   }
   if (!is.finite(gpu$integers_from)) {
     return("never, since there are no kernels for this GPU or they are not faster")
   }
-  if (identical(wanted, "always")) {
+  if (wanted == "always") {
     return("wherever the bound on errors allows it, by option cudafactor.emulation")
   }
   sprintf("from n = %g on, if the entries allow it", gpu$integers_from)
@@ -209,7 +211,10 @@ print.gpu_sitrep <- function(x, ...) {
     if (gpu$single_per_double > 2) {
       line("     %g times as fast in single as in double precision", gpu$single_per_double)
     }
-    line("     products in double precision from 8-bit integers: %s", integers_text(gpu))
+    if (settled) {
+      line("     products in double precision from 8-bit integers: %s",
+        integers_text(gpu, x$options$emulation))
+    }
   }
   if (nrow(x$gpus) > 0L && settled) {
     for (text in auto_lines(x$options$auto)) line("%s", text)

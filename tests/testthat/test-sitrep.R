@@ -11,10 +11,13 @@ test_that("the situation report tells every probe and the fix", {
   expect_output(print(report), report$probes$step[[1]], fixed = TRUE)
   expect_output(print(report), "device = \"auto\"", fixed = TRUE)
   expect_output(print(report), "\"auto\" takes a GPU where it should be faster", fixed = TRUE)
-  with_options(
-    cudafactor.min_flops = 5e8,
-    code = expect_output(print(gpu_sitrep()), "from 5e+08 operations on", fixed = TRUE)
-  )
+  expect_identical(report$options$min_flops, NA_real_)
+  expect_identical(report$options$emulation, "auto")
+  with_options(cudafactor.min_flops = 5e8, cudafactor.emulation = "never", code = {
+    expect_output(print(gpu_sitrep()), "from 5e+08 operations on", fixed = TRUE)
+    expect_identical(gpu_sitrep()$options$min_flops, 5e8)
+    expect_identical(gpu_sitrep()$options$emulation, "never")
+  })
   with_options(cudafactor.device = "cuda", code = {
     report$options <- gpu_sitrep()$options
     report$gpus <- report$gpus[0, ]
@@ -45,11 +48,10 @@ test_that("the situation report tells from which orders auto takes a GPU", {
     driver = "12.4", multiprocessors = 16L, single_per_double = 64, integers_from = 640
   ))
   expect_output(print(report), "64 times as fast in single as in double precision", fixed = TRUE)
+  # What holds is the option at the time of the report.
   integers <- function(wanted) {
-    shown <- with_options(
-      cudafactor.emulation = wanted, code = utils::capture.output(print(report))
-    )
-    grep("8-bit integers", shown, value = TRUE)
+    report$options <- with_options(cudafactor.emulation = wanted, code = gpu_sitrep()$options)
+    grep("8-bit integers", utils::capture.output(print(report)), value = TRUE)
   }
   expect_match(integers(NULL), "from 8-bit integers: from n = 640 on, if the entries allow it$")
   expect_match(integers("never"), "integers: never, by option cudafactor.emulation$")
@@ -67,7 +69,8 @@ test_that("the situation report tells from which orders auto takes a GPU", {
 
 test_that("the situation report names options that make no sense", {
   for (wrong in list(
-    list(cudafactor.device = "nowhere"), list(cudafactor.device = 1), list(cudafactor.threads = -1)
+    list(cudafactor.device = "nowhere"), list(cudafactor.device = 1),
+    list(cudafactor.threads = -1), list(cudafactor.emulation = c("never", "always"))
   )) {
     old <- options(wrong)
     report <- gpu_sitrep()
@@ -79,6 +82,7 @@ test_that("the situation report names options that make no sense", {
     expect_identical(report$probes$step[[1]], "options")
     expect_false(report$probes$ok[[1]])
     expect_true(is.na(report$options$threads))
+    expect_identical(report$options$emulation, NA_character_)
   }
 })
 

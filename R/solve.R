@@ -13,8 +13,10 @@
 #' - `cudafactor_error_dimension`: `a` is not square or has no rows, or `b` does not fit.
 #' - `cudafactor_error_type`: an operand is not numeric.
 #'
-#' If `a` has NA or NaN, R up to version 4.2.2 reports a reciprocal condition number of 0. Later
-#' versions return NaN. `gpu_solve()` does what the running version of R does.
+#' If `a` has NA, NaN or Inf, R up to version 4.2.2 reports a reciprocal condition number of 0.
+#' Later versions do not check it. They return NaN if `a` has NA or NaN, and often if it has Inf.
+#' `gpu_solve()` does what the running version of R does, with one exception: for Inf, R up to 4.2.2
+#' returns NaN with some LAPACK libraries, where `gpu_solve()` stops.
 #'
 #' @section Accuracy: Tests hold the backward error
 #' \eqn{\|b - aX\|_1 / (n \epsilon (\|a\|_1 \|X\|_1 + \|b\|_1))}{||b - aX|| /

@@ -134,18 +134,27 @@
 #'
 #' @section Products from integers:
 #' The tensor cores of many GPUs multiply 8-bit integers a hundred times as fast as doubles. The
-#' package scales rows and columns by powers of two and rounds them to integers. It computes their
-#' residues modulo 2 to 16 small numbers, and the product from exact products of residues (scheme II
-#' of Ozaki, Uchino and Imamura, arXiv:2504.08009).
+#' package scales rows and columns by powers of two and rounds them to integers. It takes the
+#' remainders of these after division by each of several small numbers, at most 16 of them. Products
+#' of remainders are exact, and the product follows from them (scheme II of Ozaki, Uchino and
+#' Imamura, arXiv:2504.08009).
+#'
+#' Every product in double precision on a GPU may come from integers, if it is large enough to pay.
+#' Those inside of other computations count too: factorizations, triangular systems, [gpu_solve()],
+#' [gpu_lm_fit()], and [lp_ipm()] and [pcg()] with dense matrices. [gpu_info()] and [gpu_sitrep()]
+#' tell from which order a GPU does it. The last bits of a result therefore depend on the option,
+#' the sizes and the GPU.
 #'
 #' The error of each entry of a product `A %*% B` is within the bound of double precision,
-#' `k 2^-53 (abs(A) %*% abs(B))` for `k` columns of `A`. The package reads from the operands how
-#' many residues that takes. It computes in double precision
-#' * if more than 16 would be necessary, as where magnitudes in a row differ widely,
-#' * if entries are NA, NaN, infinite or near the limits of doubles,
-#' * if a zero is among numbers that are rounded.
+#' `k 2^-53 (abs(A) %*% abs(B))` for `k` columns of `A`. Underflow is outside of this bound, as it
+#' is for doubles. The package reads from the operands how many small numbers the bound takes. Where
+#' the bound cannot be proven for a block of the result, that block is computed in double precision.
+#' Examples are magnitudes that differ widely within a row, and rows and columns of zeros and
+#' rounded numbers that hardly overlap. The whole product is computed in double precision if
+#' * entries are NA, NaN or infinite,
+#' * or the product may overflow.
 #'
-#' Products of integers of up to about 35 bits are exact, and zeros do no harm there. Inside of
+#' Products of integers of up to about 35 bits are exact where doubles can hold them. Inside of
 #' [gpu_chol()], [gpu_qr()] and the reductions of [gpu_eigen()] and [gpu_svd()] the bound is that of
 #' norms of rows and columns, as their analysis asks.
 #'

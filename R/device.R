@@ -96,7 +96,11 @@ gpu_sitrep <- function() {
       threads = if (settled) unwrap(native_threads(where), call)$threads else NA_integer_,
       # settings.c has NaN where the option is unset.
       min_flops = if (settled && !is.nan(where[[4L]])) where[[4L]] else NA_real_,
-      emulation = if (settled) getOption("cudafactor.emulation", "auto") else NA_character_,
+      emulation = if (settled) {
+        tolower(getOption("cudafactor.emulation", "auto"))
+      } else {
+        NA_character_
+      },
       measured = !is.null(getOption("cudafactor.breakeven")),
       auto = vapply(c(double = "double", single = "single"), function(precision) {
         auto_orders(if (settled) how("auto", precision, call), call)

@@ -108,6 +108,8 @@ impl Context {
         let address = |v: &mut u64| std::ptr::from_mut(v).cast();
         let mut pointers: Vec<*mut c_void> = values.iter_mut().map(address).collect();
         let (f, stream, params) = (function.handle, self.stream_now(), pointers.as_mut_ptr());
+        #[cfg(any(test, feature = "testing"))]
+        let slowed = self.before::<T>(kernel, grid.0 * grid.1, args)?;
         // SAFETY: `params` has one valid address for each of the kernel's parameters, of the
         // parameter's size (checked above); the driver copies the values before it returns.
         // Function and stream belong to the current context.
@@ -129,6 +131,8 @@ impl Context {
                 }
             }
         };
+        #[cfg(any(test, feature = "testing"))]
+        self.after(slowed)?;
         self.check(code, kernel.name)
     }
 

@@ -18,6 +18,8 @@ pub mod probe;
 pub(super) mod properties;
 #[cfg(test)]
 mod shortage;
+#[cfg(any(test, feature = "testing"))]
+pub(super) mod slowed;
 pub mod speed;
 pub(super) mod split_k;
 pub(super) mod staging;

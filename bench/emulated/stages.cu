@@ -20,12 +20,14 @@ __global__ void lines_measure_along_f64(const double*, i64, i64, i64, i64, int*,
 __global__ void lines_measure_across_f64(const double*, i64, i64, i64, i64, int*, Stop);
 __global__ void lines_finish_slices_f64(const int*, i64, i64, i64, float*, int*, Stop);
 __global__ void residues_make_along_f64(const double*, i64, int, int, float, const float*,
-                                        TablesThere, int, char*, int, Stop);
+                                        TablesThere, int, int, char*, int, Stop);
 __global__ void residues_make_across_f64(const double*, i64, int, int, float, const float*,
-                                         TablesThere, int, char*, int, Stop);
+                                         TablesThere, int, int, char*, int, Stop);
 __global__ void residues_restore_tiles_f64(const unsigned*, int, TablesThere, float, const float*,
                                            float, const float*, int, double, double, double*, i64,
-                                           i64, int, int, int, Stop);
+                                           i64, int, int, int, Stop, Stop);
+__global__ void bound_check_tiles_f64(const unsigned*, int, const float*, const float*, int, int,
+                                      int, int*, Stop);
 __global__ void planes_multiply_hopper(const char*, int, const char*, int, unsigned*, int, int,
                                        int, int, int, int, int, TablesThere, Stop);
 __global__ void planes_multiply_tensor(const char*, int, const char*, int, unsigned*, int, int,
@@ -191,10 +193,14 @@ static void measure_stages(cublasHandle_t handle, int n, int k, int count, bool 
   auto* planes_of_c = room<unsigned>((size_t)count * n * n / 4);
   auto *sums = room<int>((size_t)6 * slices * n), *summary = room<int>(12);
   auto *first = room<float>(n), *second = room<float>(n);
-  auto* there = room<planes::Tables>(1);
+  auto *there = room<planes::Tables>(1), *of_magnitudes = room<planes::Tables>(1);
+  auto* unproven = room<int>((size_t)n * n >> 16);
   double bits;
   planes::Tables here = tables(count, bits);
   CHECK(cudaMemcpy(there, &here, sizeof here, cudaMemcpyHostToDevice));
+  here.modulus[0] = 0;
+  CHECK(cudaMemcpy(of_magnitudes, &here, sizeof here, cudaMemcpyHostToDevice));
+  int shift = std::max(0, (int)bits - 5 - (int)std::ceil(std::log2((double)k) / 2));
   auto measure = [&] {
     lines_measure_across_f64<<<dim3(n / 32, slices), 256>>>(a, n, n, k, SLICE, sums, nullptr);
     lines_finish_slices_f64<<<n / 256, 256>>>(sums, slices, n, k, first, summary, nullptr);
@@ -203,9 +209,25 @@ static void measure_stages(cublasHandle_t handle, int n, int k, int count, bool 
   };
   auto convert = [&](int from) {
     residues_make_across_f64<<<dim3(rows, deep / 128), 256>>>(
-        a + (size_t)from * n, n, n, deep, (float)bits, first, there, count, left, rows, nullptr);
+        a + (size_t)from * n, n, n, deep, (float)bits, first, there, count, 0, left, rows, nullptr);
     residues_make_along_f64<<<dim3(rows, deep / 128), 256>>>(
-        b + from, k, n, deep, (float)bits, second, there, count, right, rows, nullptr);
+        b + from, k, n, deep, (float)bits, second, there, count, 0, right, rows, nullptr);
+  };
+  // Magnitudes: one plane, whose modulus is 0, and residues that are none.
+  auto prove = [&] {
+    for (int from = 0; from < k; from += deep) {
+      residues_make_across_f64<<<dim3(rows, deep / 128), 256>>>(
+          a + (size_t)from * n, n, n, deep, (float)bits, first, there, 0, shift, left, rows,
+          nullptr);
+      residues_make_along_f64<<<dim3(rows, deep / 128), 256>>>(
+          b + from, k, n, deep, (float)bits, second, there, 0, shift, right, rows, nullptr);
+      auto kernel = hopper ? planes_multiply_hopper : planes_multiply_tensor;
+      kernel<<<processors, hopper ? 384 : 256, hopper ? HOPPER : TENSOR>>>(
+          left, rows, right, rows, planes_of_c, rows, cols, deep / 128, 1, BAND, 0, from > 0,
+          of_magnitudes, nullptr);
+    }
+    bound_check_tiles_f64<<<dim3(rows, cols), 256>>>(planes_of_c, 2, first, second, n, n, 0,
+                                                     unproven, nullptr);
   };
   auto multiply = [&](int from) {
     auto kernel = hopper ? planes_multiply_hopper : planes_multiply_tensor;
@@ -216,7 +238,7 @@ static void measure_stages(cublasHandle_t handle, int n, int k, int count, bool 
   auto restore = [&] {
     residues_restore_tiles_f64<<<dim3(rows, cols), 256>>>(
         planes_of_c, count, there, (float)bits, first, (float)bits, second, 0, 1.0, 0.0, c, 1, n,
-        n, n, 0, nullptr);
+        n, n, 0, nullptr, nullptr);
   };
   auto parts = [&](auto part) {
     for (int from = 0; from < k; from += deep) part(from);
@@ -224,6 +246,7 @@ static void measure_stages(cublasHandle_t handle, int n, int k, int count, bool 
   double flops = 2.0 * n * n * k, one = 1, zero = 0;
   float t[] = {milliseconds(repeats, measure), milliseconds(repeats, [&] { parts(convert); }),
                milliseconds(repeats, [&] { parts(multiply); }), milliseconds(repeats, restore),
+               milliseconds(repeats, prove),
                milliseconds(repeats, [&] {
                  measure();
                  parts([&](int from) { convert(from), multiply(from); });
@@ -233,11 +256,12 @@ static void measure_stages(cublasHandle_t handle, int n, int k, int count, bool 
                  CHECK(cublasDgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, k, &one, a, n, b, k,
                                    &zero, c, n));
                })};
-  printf("| %s | %d | %d | %d | %.2f | %.2f | %.2f | %.0f | %.2f | %.1f | %.1f |\n",
+  printf("| %s | %d | %d | %d | %.2f | %.2f | %.2f | %.0f | %.2f | %.2f | %.1f | %.1f |\n",
          hopper ? "wgmma" : "mma.sync", n, k, count, t[0], t[1], t[2], flops * count / t[2] * 1e-9,
-         t[3], flops / t[4] * 1e-9, flops / t[5] * 1e-9);
+         t[3], t[4], flops / t[5] * 1e-9, flops / t[6] * 1e-9);
   for (void* p : {(void*)a, (void*)b, (void*)c, (void*)left, (void*)right, (void*)planes_of_c,
-                  (void*)sums, (void*)summary, (void*)first, (void*)second, (void*)there})
+                  (void*)sums, (void*)summary, (void*)first, (void*)second, (void*)there,
+                  (void*)of_magnitudes, (void*)unproven})
     CHECK(cudaFree(p));
 }
 
@@ -255,10 +279,10 @@ int main() {
   CHECK(cublasCreate(&handle));
   printf(
       "\n## Stages\n\nC of order n from sums of k normal numbers. Times in ms: measuring, "
-      "residues, products\nof planes, and back. The last two columns are TFLOP/s, of the whole and "
-      "of cublasDgemm.\n\n");
-  printf("| products | n | k | moduli | measure | residues | planes | TOPS | back | whole | cuBLAS "
-         "|\n|:---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
+      "residues, products\nof planes, back, and the proof by magnitudes, which is no part of the "
+      "whole. The last two columns are\nTFLOP/s, of the whole and of cublasDgemm.\n\n");
+  printf("| products | n | k | moduli | measure | residues | planes | TOPS | back | proof | "
+         "whole | cuBLAS |\n|:---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
   for (int n : {2048, 4096, 8192}) measure_stages(handle, n, n, 14, true, 7);
   for (int n : {4096, 8192}) measure_stages(handle, n, n, 14, false, 7);
   for (int count : {2, 8, 16}) measure_stages(handle, 8192, 8192, count, true, 7);

@@ -57,6 +57,21 @@ test_that("errors of entries are within the bound of double precision", {
   })
 })
 
+test_that("designs with groups keep their zeros and the bound", {
+  skip_if(.Machine$sizeof.longdouble <= 8, "sum() has no more digits than doubles")
+  set.seed(3)
+  group <- rep_len(1:9, 700)
+  x <- cbind(1, outer(group, 1:9, "=="), matrix(rnorm(700 * 300), 700) * (runif(700 * 300) < 0.8))
+  for_each_device(function(device) {
+    with_emulation({
+      product <- gpu_crossprod(x, device = device)
+      expect_identical(product[2:10, 2:10], diag(as.double(table(group))))
+      expect_lte(largest_error(t(x), x, product), 1)
+      expect_equal(product, crossprod(x), tolerance = 1e-14)
+    })
+  })
+})
+
 test_that("NA, NaN, infinities and zeros come out as without integers", {
   x <- matrix(rnorm(60 * 50), 60)
   y <- matrix(rnorm(50 * 40), 50)

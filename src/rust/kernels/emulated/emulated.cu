@@ -86,29 +86,68 @@ extern "C" __global__ void __launch_bounds__(256)
     lines::raise(summary + 5, bad);
 }
 
+// Decides about products from integers, from the summaries of both operands: whether entries are
+// finite and in range, and whether the error is at most `allowed`, as `plan.rs` has it. They are
+// cancelled by flags[0], those in double precision in their place by flags[1]. `low` and `high` are
+// limits of sums of logarithms of norms.
+extern "C" __global__ void __launch_bounds__(32)
+    bound_decide_lines_f64(const int* first, const int* second, float low, float high, float bits,
+                           float allowed, int* flags, const int* stop) {
+    if (threadIdx.x > 0) return;
+    const bool cancelled = stopped(stop);
+    auto sum = [&](int i, int j) { return lines::number(first[i]) + lines::number(second[j]); };
+    const float error = exp2f(sum(4, 3) - bits) + exp2f(sum(3, 4) - bits);
+    const bool taken = sum(5, 5) == 0 && sum(0, 0) <= high && -sum(1, 1) >= low && error <= allowed;
+    flags[0] = cancelled || !taken;
+    flags[1] = cancelled || taken;
+}
+
 extern "C" __global__ void __launch_bounds__(256)
     residues_make_along_f64(const double* x, i64 ld, int lines, int depth, float bits,
                             const float* lengths, const planes::Tables* tables, int count,
-                            char* out, int plane, const int* stop) {
+                            int shift, char* out, int plane, const int* stop) {
     if (stopped(stop)) return;
-    residues::make<true>(x, ld, lines, depth, bits, lengths, tables, count, out, plane);
+    residues::make<true>(x, ld, lines, depth, bits, lengths, tables, count, shift, out, plane);
 }
 
 extern "C" __global__ void __launch_bounds__(256)
     residues_make_across_f64(const double* x, i64 ld, int lines, int depth, float bits,
                              const float* lengths, const planes::Tables* tables, int count,
-                             char* out, int plane, const int* stop) {
+                             int shift, char* out, int plane, const int* stop) {
     if (stopped(stop)) return;
-    residues::make<false>(x, ld, lines, depth, bits, lengths, tables, count, out, plane);
+    residues::make<false>(x, ld, lines, depth, bits, lengths, tables, count, shift, out, plane);
 }
 
+namespace {
+
+// Where the square of 256 x 256 entries stands that a block's tile of C is half of.
+__device__ __forceinline__ i64 square_of_tile() {
+    return (i64)blockIdx.y * ((gridDim.x + 1) / 2) + blockIdx.x / 2;
+}
+
+}  // namespace
+
+// Sets the squares of C to 1 where sums of magnitudes do not prove the bound.
+extern "C" __global__ void __launch_bounds__(256)
+    bound_check_tiles_f64(const unsigned* plane, int least, const float* row_lengths,
+                          const float* col_lengths, int rows, int cols, int region,
+                          int* unproven, const int* stop) {
+    if (stopped(stop) || !planes::in_region(region, blockIdx.x, blockIdx.y)) return;
+    if (!restore::is_proven(plane, least, row_lengths, col_lengths, rows, cols, region) &&
+        threadIdx.x == 0)
+        unproven[square_of_tile()] = 1;
+}
+
+// Squares whose word in `unproven` is not 0 are left out.
 extern "C" __global__ void __launch_bounds__(256)
     residues_restore_tiles_f64(const unsigned* planes_of_c, int count,
                                const planes::Tables* tables, float row_bits,
                                const float* row_lengths, float col_bits, const float* col_lengths,
                                int whole, double alpha, double beta, double* c, i64 rs, i64 cs,
-                               int rows, int cols, int region, const int* stop) {
+                               int rows, int cols, int region, const int* unproven,
+                               const int* stop) {
     if (stopped(stop) || !planes::in_region(region, blockIdx.x, blockIdx.y)) return;
+    if (unproven && unproven[square_of_tile()]) return;
     restore::tile(planes_of_c, count, tables, row_bits, row_lengths, col_bits, col_lengths, whole,
                   alpha, beta, c, rs, cs, rows, cols, region);
 }

@@ -90,6 +90,10 @@ __device__ __forceinline__ int ordered(float x) {
     return bits ^ (bits >> 31 & 0x7fffffff);
 }
 
+__device__ __forceinline__ float number(int ordered) {
+    return __int_as_float(ordered ^ (ordered >> 31 & 0x7fffffff));
+}
+
 // Called by whole warps.
 __device__ __forceinline__ void raise(int* most, float x) {
     x = warp_max(x);

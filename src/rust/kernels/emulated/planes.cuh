@@ -130,4 +130,23 @@ __device__ __forceinline__ unsigned reduced(const int* sums, unsigned before, in
     return word;
 }
 
+// Four sums of products of magnitudes as bytes that stand for no more: 0 for nothing, else the
+// exponent and three bits of a number in single precision, above those of 1. Sums of several parts
+// of the depth count as the largest one, which `before` has.
+__device__ __forceinline__ unsigned logarithms(const int* sums, unsigned before) {
+    constexpr int ONE = (127 << 3) - 1;
+    unsigned word = 0;
+#pragma unroll
+    for (int v = 0; v < 4; v++) {
+        const int log = max(__float_as_int(__int2float_rd(sums[v])) >> 20, ONE) - ONE;
+        word |= (unsigned)log << (8 * v);
+    }
+    return __vmaxu4(word, before);
+}
+
+// The word of a plane of C for four sums and the word before. A modulus of 0 stands for magnitudes.
+__device__ __forceinline__ unsigned word(const int* sums, unsigned before, int p, int inverse) {
+    return p ? reduced(sums, before, p, inverse) : logarithms(sums, before);
+}
+
 }  // namespace planes

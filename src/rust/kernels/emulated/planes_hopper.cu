@@ -89,6 +89,6 @@ extern "C" __global__ void __launch_bounds__(384, 1)
 #pragma unroll
         for (int u = 0; u < 32; u++)
             to[u * 256] =
-                planes::reduced(sums + 4 * u, add ? to[u * 256] : 0, modulus, inverse);
+                planes::word(sums + 4 * u, add ? to[u * 256] : 0, modulus, inverse);
     }
 }

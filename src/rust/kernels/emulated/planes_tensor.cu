@@ -167,7 +167,7 @@ extern "C" __global__ void __launch_bounds__(256, 1)
 #pragma unroll
                 for (int n = 0; n < WARP_COLS / 8; n++) {
                     unsigned* word = to + (warp_col * (WARP_COLS / 8) + n) * 256 + m * 32;
-                    *word = planes::reduced(sums[m][n], add ? *word : 0, modulus, inverse);
+                    *word = planes::word(sums[m][n], add ? *word : 0, modulus, inverse);
 #pragma unroll
                     for (int v = 0; v < 4; v++) sums[m][n][v] = 0;
                 }

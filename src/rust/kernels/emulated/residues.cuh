@@ -9,10 +9,13 @@
 
 namespace residues {
 
+// Lengths of lines of zeros are below this.
+constexpr float OF_ZEROS = -4000.0f;
+
 // The exponent s of a line with log2 of its norm `length`, so that its integers have a norm of at
 // most 2^bits.
 __device__ __forceinline__ int scale(float bits, float length) {
-    return length > -4000.0f ? (int)floorf(bits - length) : 0;
+    return length > OF_ZEROS ? (int)floorf(bits - length) : 0;
 }
 
 // round(x 2^s) for a result below 2^63.
@@ -62,12 +65,22 @@ __device__ __forceinline__ unsigned bytes(float a, float b, float c, float d) {
     return __byte_perm(__float_as_uint(one), __float_as_uint(two), 0x5410) ^ 0x80808080u;
 }
 
+// The magnitudes of four integers in units of 2^shift, rounded down, and at most 127.
+__device__ __forceinline__ unsigned magnitudes(const i64* y, int shift) {
+    unsigned word = 0;
+#pragma unroll
+    for (int v = 0; v < 4; v++)
+        word |= (unsigned)min((y[v] < 0 ? -y[v] : y[v]) >> shift, 127ll) << (8 * v);
+    return word;
+}
+
 // A block makes one tile of every plane. Entry k of line r is x[r + k ld], or x[r ld + k] if
-// `along`. `plane` is the number of row tiles of a plane.
+// `along`. `plane` is the number of row tiles of a plane. With a `count` of 0 there is one plane,
+// of magnitudes in units of 2^shift.
 template <bool along>
 __device__ __forceinline__ void make(const double* x, i64 ld, int lines, int depth, float bits,
                                      const float* lengths, const planes::Tables* tables,
-                                     int count, char* out, int plane) {
+                                     int count, int shift, char* out, int plane) {
     __shared__ float4 weights[planes::MOST];
     __shared__ float moduli[planes::MOST];
     const int t = threadIdx.x;
@@ -103,6 +116,10 @@ __device__ __forceinline__ void make(const double* x, i64 ld, int lines, int dep
             for (int h = 0; h < 4; h++) {
                 z[h] = integer(value[4 * q + h], s);
                 y[4 * q + h].set(z[h]);
+            }
+            if (count == 0) {
+                word[q] = magnitudes(z, shift);
+                continue;
             }
             // Modulo 256: the lowest bytes.
             word[q] = __byte_perm(__byte_perm((unsigned)z[0], (unsigned)z[1], 0x0040),

@@ -120,4 +120,35 @@ __device__ __forceinline__ void tile(const unsigned* planes_of_c, int count,
     }
 }
 
+// Whether sums of magnitudes prove the bound for a block's tile: those of all entries, but where a
+// line is zero, are at least what the byte `least` stands for.
+__device__ __forceinline__ bool is_proven(const unsigned* plane, int least,
+                                          const float* row_lengths, const float* col_lengths,
+                                          int rows, int cols, int region) {
+    const int t = threadIdx.x, lane = t % 32;
+    const unsigned* from = plane + ((i64)blockIdx.y * gridDim.x + blockIdx.x) * planes::WORDS + t;
+    const int row0 = blockIdx.x * planes::ROWS + t / 32 * 16 + lane / 4;
+    const int col0 = blockIdx.y * planes::COLS + 2 * (lane % 4);
+    bool proven = true, counts[2];
+#pragma unroll
+    for (int v = 0; v < 2; v++) {
+        const int row = row0 + 8 * v;
+        counts[v] = row < rows && row_lengths[row] > residues::OF_ZEROS;
+    }
+#pragma unroll 4
+    for (int u = 0; u < planes::COLS / 8; u++) {
+        const unsigned word = __ldcs(from + u * 256);
+#pragma unroll
+        for (int v = 0; v < 4; v++) {
+            const int row = row0 + v / 2 * 8, col = col0 + 8 * u + v % 2;
+            if (!counts[v / 2] || col >= cols || !(col_lengths[col] > residues::OF_ZEROS))
+                continue;
+            if (region == planes::LOWER ? row < col : region == planes::UPPER && row > col)
+                continue;
+            if ((int)(word >> (8 * v) & 255) < least) proven = false;
+        }
+    }
+    return __syncthreads_and(proven);
+}
+
 }  // namespace restore

@@ -29,7 +29,8 @@ const CONVERT: f64 = 3.6e-13;
 const RESTORE: f64 = 5.4e-13;
 
 /// Seconds of launches, and of the wait for what operands need.
-const START: f64 = 150e-6;
+const START: f64 = 45e-6;
+const WAIT: f64 = 105e-6;
 
 /// Products from integers must be faster by this factor.
 const MARGIN: f64 = 1.1;
@@ -49,13 +50,20 @@ pub struct IntegerRates {
 }
 
 impl IntegerRates {
+    /// Of a GPU without kernels for it.
+    pub const NONE: IntegerRates = IntegerRates {
+        doubles: 0.0,
+        bytes: 0.0,
+        conversions: 0.0,
+    };
+
     /// Seconds of the products of residues.
     pub fn products(&self, size: &Size, moduli: usize) -> f64 {
         moduli as f64 * size.operations() / (REACHED * self.bytes).max(1.0)
     }
 
-    /// Seconds of a product with so many moduli.
-    pub fn seconds(&self, size: &Size, moduli: usize) -> f64 {
+    /// Seconds of a product with so many moduli. `waits`: for what operands need.
+    pub fn seconds(&self, size: &Size, moduli: usize, waits: bool) -> f64 {
         // Whole tiles are computed.
         let size = Size {
             m: size.m.next_multiple_of(128),
@@ -67,13 +75,14 @@ impl IntegerRates {
         let operands = (size.m + size.n) as f64 * size.k as f64;
         let entries = size.operations() / (2.0 * size.k as f64);
         let bytes = CONVERT * (16.0 + planes) * operands + RESTORE * (8.0 + planes) * entries;
-        self.products(&size, moduli) + bytes / self.conversions + START
+        let start = START + if waits { WAIT } else { 0.0 };
+        self.products(&size, moduli) + bytes / self.conversions + start
     }
 
     /// Whether a product with so many moduli is faster than one in double precision.
-    pub fn pays(&self, size: &Size, moduli: usize) -> bool {
+    pub fn pays(&self, size: &Size, moduli: usize, waits: bool) -> bool {
         let doubles = size.operations() / self.doubles;
-        self.bytes > 0.0 && MARGIN * self.seconds(size, moduli) < doubles
+        self.bytes > 0.0 && MARGIN * self.seconds(size, moduli, waits) < doubles
     }
 
     /// The order from which products of square matrices of ordinary numbers pay; infinite for
@@ -86,7 +95,7 @@ impl IntegerRates {
                 k: *n,
                 triangle: false,
             };
-            self.pays(&size, USUAL)
+            self.pays(&size, USUAL, true)
         };
         (1..=512)
             .map(|i| 128 * i)
@@ -116,22 +125,22 @@ mod tests {
 
     #[test]
     fn large_products_pay_where_bytes_are_fast() {
-        assert!(H200.pays(&of(8192), 14) && !H200.pays(&of(2048), 14));
-        assert!(H200.pays(&of(2048), 2));
+        assert!(H200.pays(&of(8192), 14, true) && !H200.pays(&of(2048), 14, false));
+        assert!(H200.pays(&of(2048), 2, true));
         let thin = Size {
             k: 256,
             ..of(16384)
         };
-        assert!(!H200.pays(&thin, 14));
+        assert!(!H200.pays(&thin, 14, false));
         // A graphics card gains from small orders on, one without kernels never.
         let card = IntegerRates {
             doubles: 1.1e12,
             bytes: 6.6e14,
             conversions: 0.25,
         };
-        assert!(card.pays(&of(1024), 14) && !card.pays(&of(256), 14));
+        assert!(card.pays(&of(1024), 14, true) && !card.pays(&of(256), 14, true));
         let none = IntegerRates { bytes: 0.0, ..card };
-        assert!(!none.pays(&of(8192), 2) && none.from_order() == f64::INFINITY);
+        assert!(!none.pays(&of(8192), 2, false) && none.from_order() == f64::INFINITY);
     }
 
     #[test]

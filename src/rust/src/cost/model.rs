@@ -6,6 +6,8 @@
 //! constants were fitted to an H200 and 16 cores of a Xeon (`bench/results`), and scaled by what
 //! other machines say of themselves.
 
+use crate::base::emulation::{wanted, Emulation};
+use crate::cost::integers::{IntegerRates, Size, USUAL};
 use crate::cost::work::{Verb, Work};
 
 /// Fewer operations are never worth a GPU: on one thread they take less than a millisecond.
@@ -115,6 +117,8 @@ pub struct Gpu {
     pub bus: f64,
     /// Seconds of the smallest call.
     pub start: f64,
+    /// What products of doubles from integers depend on.
+    pub integers: IntegerRates,
 }
 
 impl Gpu {
@@ -124,16 +128,60 @@ impl Gpu {
         step: 0.7,
         bus: 60e9,
         start: 40e-6,
+        integers: IntegerRates::NONE,
     };
 
     pub fn seconds(&self, work: &Work, single: bool) -> f64 {
         let (share, step, entry) = shape(work.verb).gpu;
-        let rate = if single { self.rates.1 } else { self.rates.0 };
+        let operations = match single {
+            true => work.flops / (share * self.rates.1),
+            false => self.seconds_of_doubles(work, share * self.rates.0),
+        };
         let bytes = size(single) * (work.read + work.written);
         // Few bytes are copied by one thread; for more, others are waked.
         let alone = (2.0 * bytes / self.bus).min(WAKING_COPIERS);
         let chain = self.step * (work.steps * step + work.entries / work.count * entry);
-        self.start + alone + bytes / self.bus + work.flops / (share * rate) + chain
+        self.start + alone + bytes / self.bus + operations + chain
+    }
+
+    /// Seconds of operations in double precision, of which products may be from integers.
+    fn seconds_of_doubles(&self, work: &Work, rate: f64) -> f64 {
+        let doubles = work.flops / rate;
+        if self.integers.bytes == 0.0 || wanted() == Emulation::Never {
+            return doubles;
+        }
+        let by_integers = match work.verb {
+            Verb::Product | Verb::Crossprod => work
+                .product_size()
+                .map(|size| self.integers.seconds(&size, USUAL, true)),
+            Verb::Cholesky | Verb::Lu | Verb::Qr | Verb::Solve | Verb::Triangular => {
+                self.factored_by_integers(work, doubles)
+            }
+            Verb::Pivoted | Verb::Eigen | Verb::Svd => None,
+        };
+        by_integers.map_or(doubles, |seconds| seconds.min(doubles))
+    }
+
+    /// Seconds of a factorization whose deep products are from integers; None if none is. Blocks
+    /// are halved: one and a half times `depth / n` of the operations are in products that are less
+    /// deep.
+    fn factored_by_integers(&self, work: &Work, doubles: f64) -> Option<f64> {
+        let n = work.steps as usize;
+        if work.count > 1.0 || n < 2 {
+            return None;
+        }
+        let product = |n: usize, k: usize| Size {
+            m: work.steps as usize,
+            n,
+            k,
+            triangle: false,
+        };
+        let depths = (6..).map(|bits| 1 << bits).take_while(|d| 2 * d <= n);
+        let depth = { depths }.find(|d| self.integers.pays(&product(*d, *d), USUAL, false))?;
+        let shallow = (1.5 * depth as f64 / n as f64).min(1.0);
+        let size = product(n / 2, (n / 4).max(depth));
+        let rate = size.operations() / self.integers.seconds(&size, USUAL, false);
+        Some(shallow * doubles + (1.0 - shallow) * work.flops / rate)
     }
 }
 

@@ -1,3 +1,4 @@
+use crate::cost::integers::IntegerRates;
 use crate::cost::model::*;
 
 /// A machine with an H200, 16 cores of a Xeon and OpenBLAS, faster than that of `auto.md`.
@@ -11,6 +12,7 @@ const H200: Gpu = Gpu {
     step: 1.0,
     bus: 42e9,
     start: 60e-6,
+    integers: IntegerRates::NONE,
 };
 
 fn takes_gpu(work: &Work) -> bool {
@@ -147,6 +149,7 @@ fn a_slow_gpu_is_seen() {
         step: 4.0,
         bus: 10e9,
         start: 60e-6,
+        integers: IntegerRates::NONE,
     };
     let work = Work::product(4096, 4096, 4096);
     assert!(!pays(&work, false, &XEON, &card, MARGIN));

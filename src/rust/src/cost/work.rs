@@ -5,6 +5,7 @@ use std::fmt;
 
 use crate::base::matrix::Change;
 use crate::cost::flops::{apply_flops, area, cholesky_flops, eigen_flops, lu_flops, qr_flops};
+use crate::cost::integers::Size;
 
 /// What is done, as far as it decides how fast it goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,6 +138,26 @@ impl Work {
             (area((m, k)) + area((k, n)), area((m, n))),
         )
         .with(Operands::Product((m, k), (k, n)))
+    }
+
+    /// The size of one product; None for other work.
+    pub fn product_size(&self) -> Option<Size> {
+        let size = match (self.verb, self.operands) {
+            (Verb::Product, Operands::Product((m, k), (_, n))) => Size {
+                m,
+                n,
+                k,
+                triangle: false,
+            },
+            (Verb::Crossprod, Operands::Matrix(k, n)) => Size {
+                m: n,
+                n,
+                k,
+                triangle: true,
+            },
+            _ => return None,
+        };
+        (size.operations() == self.flops).then_some(size)
     }
 
     /// Products of an m by n matrix that stays on its device with so many columns.

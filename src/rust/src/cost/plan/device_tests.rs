@@ -1,6 +1,7 @@
 //! The choice of a device, and that small work asks for no GPU.
 
 use super::*;
+use crate::cost::integers::IntegerRates;
 use std::cell::Cell;
 
 /// A machine with so many GPUs, which counts how often it was asked for them.
@@ -14,6 +15,7 @@ const H200: Gpu = Gpu {
     step: 1.0,
     bus: 42e9,
     start: 60e-6,
+    integers: IntegerRates::NONE,
 };
 
 impl Hardware for Made {

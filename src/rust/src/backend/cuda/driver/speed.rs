@@ -47,12 +47,14 @@ fn model(p: &Properties) -> Gpu {
         step: chain * CLOCK / p.clock.max(1e8),
         bus,
         start: 60e-6,
+        integers: p.integer_rates(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cost::integers::IntegerRates;
     use crate::cost::model::{pays, Cpu, MARGIN};
     use crate::cost::work::Work;
 
@@ -105,6 +107,40 @@ mod tests {
         let cpu = Cpu::here(4);
         let work = Work::cholesky(4096);
         assert!(!pays(&work, false, &cpu, &gpu(0, (9, 0), 0.0), MARGIN));
+    }
+
+    /// A graphics card computes large products of doubles from integers.
+    #[test]
+    fn graphics_cards_take_large_doubles() {
+        let cpu = Cpu {
+            threads: 8,
+            rate: 40e9,
+        };
+        // An RTX 4090 and an RTX 3060.
+        for (card, from) in [
+            (gpu(128, (8, 9), 2.5e9), 2048),
+            (gpu(28, (8, 6), 1.78e9), 4096),
+        ] {
+            for work in [
+                Work::product(from, from, from),
+                Work::crossprod(from, from),
+                Work::cholesky(2 * from),
+            ] {
+                assert!(pays(&work, false, &cpu, &card, MARGIN), "{work:?}");
+                let never = Gpu {
+                    integers: IntegerRates::NONE,
+                    ..card
+                };
+                assert!(card.seconds(&work, false) < 0.5 * never.seconds(&work, false));
+            }
+            assert!(!pays(
+                &Work::product(300, 300, 300),
+                false,
+                &cpu,
+                &card,
+                MARGIN
+            ));
+        }
     }
 
     /// The model's best GPU decides whether the driver is opened at all.

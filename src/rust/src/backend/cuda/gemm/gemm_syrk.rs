@@ -43,9 +43,22 @@ pub(crate) fn multiply<T: Scalar>(
         return scale(ctx, update, c);
     }
     if vector::multiply(ctx, update, a, b, c)?
-        || emulated::product::multiply(ctx, update, a, b, c)?
-        || tiled::multiply(ctx, update, a, b, c)?
+        || emulated::product::multiply(ctx, update, (a, b, c), &in_doubles)?
     {
+        return Ok(());
+    }
+    in_doubles(ctx, update, a, b, c)
+}
+
+/// Like [`multiply`], by products in T.
+pub(super) fn in_doubles<T: Scalar>(
+    ctx: &'static Context,
+    update: Update<T>,
+    a: View<T>,
+    b: View<T>,
+    c: View<T>,
+) -> Result<()> {
+    if tiled::multiply(ctx, update, a, b, c)? {
         return Ok(());
     }
     let flops = ctx.properties.launch_operations::<T>() / SLOWER;
@@ -239,7 +252,7 @@ pub(crate) fn square<T: Scalar>(ctx: &'static Context, a: View<T>, c: View<T>) -
         ..Update::assign()
     };
     if a.cols > 0 && !c.is_empty() {
-        if emulated::product::multiply(ctx, update, a, a.t(), c)? {
+        if emulated::product::multiply(ctx, update, (a, a.t(), c), &in_doubles)? {
             return mirror(ctx, c);
         }
         if tiled::square(ctx, a, c)? {

@@ -162,7 +162,10 @@ impl<T: Scalar> LuWorkspace<T> {
         let rows = self.a.rows - below;
         multiply(
             self.ctx,
-            Update::subtract(),
+            Update {
+                bound: Bound::DenseEntries,
+                ..Update::subtract()
+            },
             self.a.sub(below, first, rows, n),
             self.a.sub(first, column, n, count),
             self.a.sub(below, column, rows, count),
@@ -199,7 +202,7 @@ impl<T: Scalar> LuWorkspace<T> {
         self.exchange(first, n, column, count)?;
         solve_lower(
             self.ctx,
-            (true, Bound::Entries),
+            (true, Bound::DenseEntries),
             self.a.sub(first, first, n, n),
             self.a.sub(first, column, n, count),
             0,

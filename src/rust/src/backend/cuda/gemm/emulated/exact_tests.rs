@@ -1,7 +1,7 @@
 //! Products of integers from integers: every layout, part and size, exactly.
 
-use super::blocks::cut_into;
 use super::tests::{context, load, multiply, product};
+use super::workspace::cut_into;
 use crate::backend::cuda::gemm::update::{Bound, Update, UpdatedPart};
 use crate::backend::cuda::matrix::views::View;
 

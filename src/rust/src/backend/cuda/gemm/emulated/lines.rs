@@ -2,16 +2,21 @@
 
 use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::context::Context;
-use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
+use crate::backend::cuda::driver::kernels::{args, scalar, Family, Kernel};
 use crate::backend::cuda::matrix::operand::{KernelOperand, OperandLayout};
 use crate::base::error::Result;
 
 const ALONG: Kernel = Kernel::new(Family::Emulated, "lines_measure_along");
 const ACROSS: Kernel = Kernel::new(Family::Emulated, "lines_measure_across");
 const FINISH: Kernel = Kernel::new(Family::Emulated, "lines_finish_slices");
+const DECIDE: Kernel = Kernel::new(Family::Emulated, "bound_decide_lines");
 
 /// Depth of a slice that one warp or eight threads measure.
 const SLICE: usize = 1024;
+
+/// Logarithms of norms, sums of a row's and a column's, beyond which scales or entries of C may
+/// not be normal numbers.
+pub(super) const RANGE: (f32, f32) = (-800.0, 900.0);
 
 /// Numbers of an operand in the summary.
 const NUMBERS: usize = 6;
@@ -77,13 +82,80 @@ impl Facts {
 /// Logarithms to base 2 of the norms of the lines, in single precision.
 pub(super) type Lengths = Buffer;
 
+/// What was measured of both operands, or of one whose lines are those of both, on the device.
+pub(super) struct Measured {
+    pub(super) lengths: Vec<Lengths>,
+    summary: Buffer,
+}
+
+/// Flags on the device, of which one cancels products from integers and the other one those in
+/// double precision in their place.
+pub(super) struct Decision(Buffer);
+
+impl Decision {
+    pub(super) fn cancels_integers(&self) -> u64 {
+        self.0.ptr
+    }
+
+    pub(super) fn cancels_doubles(&self) -> u64 {
+        self.0.ptr + 4
+    }
+}
+
+impl Measured {
+    /// The address of the second operand's summary.
+    fn second(&self) -> u64 {
+        self.summary.ptr + (4 * NUMBERS * (self.lengths.len() - 1)) as u64
+    }
+
+    /// Waits for the device.
+    pub(super) fn facts(&self) -> Result<(Facts, Facts)> {
+        let mut words = [0; 2 * NUMBERS];
+        self.summary.to_slice(&mut words)?;
+        let first = Facts::read(&words[..NUMBERS]);
+        let second = match self.lengths.len() {
+            1 => first,
+            _ => Facts::read(&words[NUMBERS..]),
+        };
+        Ok((first, second))
+    }
+
+    /// Lets the device decide, so that nobody waits: entries must be finite and in range, and the
+    /// error with so many bits at most `allowed`. `stop` cancels both.
+    pub(super) fn decide(
+        &self,
+        ctx: &'static Context,
+        (bits, allowed): (f32, f32),
+        stop: u64,
+    ) -> Result<Decision> {
+        let flags = Buffer::of::<i32>(ctx, 2)?;
+        ctx.launch::<f64>(
+            DECIDE,
+            1,
+            1,
+            32,
+            &args![
+                self.summary.ptr,
+                self.second(),
+                scalar(RANGE.0),
+                scalar(RANGE.1),
+                scalar(bits),
+                scalar(allowed),
+                flags.ptr,
+                stop
+            ],
+        )?;
+        Ok(Decision(flags))
+    }
+}
+
 /// Measures both operands. `b` is none if its lines are those of `a`.
 pub(super) fn measure(
     ctx: &'static Context,
     a: &Operand,
     b: Option<&Operand>,
     stop: u64,
-) -> Result<(Vec<Lengths>, Facts, Facts)> {
+) -> Result<Measured> {
     let operands: Vec<&Operand> = std::iter::once(a).chain(b).collect();
     let summary = Buffer::of::<i32>(ctx, 2 * NUMBERS)?;
     summary.fill(0x80, 8 * NUMBERS)?;
@@ -121,12 +193,5 @@ pub(super) fn measure(
         )?;
         lengths.push(norms);
     }
-    let mut words = [0; 2 * NUMBERS];
-    summary.to_slice(&mut words)?;
-    let first = Facts::read(&words[..NUMBERS]);
-    let second = match b {
-        Some(_) => Facts::read(&words[NUMBERS..]),
-        None => first,
-    };
-    Ok((lengths, first, second))
+    Ok(Measured { lengths, summary })
 }

@@ -6,15 +6,23 @@
 //! residues (Chinese remainders; Ozaki, Uchino and Imamura 2025, scheme II).
 //!
 //! It imports `base`, `cost`, `driver`, `matrix` and `update`. Start with [`product`]; [`lines`]
-//! measures operands, [`plan`] decides what they need, [`blocks`] computes, and [`moduli`] has the
+//! measures operands, [`plan`] decides what they need, [`blocks`] computes by [`planes`],
+//! [`proof`] finds where doubles must, [`job`] and [`workspace`] have the data, and [`moduli`] the
 //! numbers.
 
 mod blocks;
 #[cfg(test)]
 mod exact_tests;
+mod job;
+mod kernel;
 mod lines;
 mod moduli;
 mod plan;
+mod planes;
 pub(super) mod product;
+mod proof;
+#[cfg(test)]
+mod proof_tests;
 #[cfg(test)]
 mod tests;
+mod workspace;

@@ -65,6 +65,13 @@ pub(super) fn tables(count: usize) -> Vec<i32> {
     words
 }
 
+/// The words of `planes::Tables` for a plane of magnitudes: its modulus is 0.
+pub(super) fn magnitudes() -> Vec<i32> {
+    let mut words = tables(2);
+    words[0] = 0;
+    words
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

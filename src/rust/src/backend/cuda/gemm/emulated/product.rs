@@ -2,13 +2,14 @@
 
 use std::mem::size_of;
 
-use super::blocks::{multiplier, EmulatedProduct};
+use super::job::{Doubles, EmulatedProduct};
+use super::kernel::multiplier;
 use super::lines::{self, Operand};
-use super::plan::Integers;
+use super::plan::{allowed, Integers};
 use crate::backend::cuda::driver::buffer::where_there_is_room;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::Family;
-use crate::backend::cuda::gemm::update::{Update, UpdatedPart};
+use crate::backend::cuda::gemm::update::{Bound, Update, UpdatedPart};
 use crate::backend::cuda::matrix::operand::KernelOperand;
 use crate::backend::cuda::matrix::views::View;
 use crate::base::emulation::{wanted, Emulation};
@@ -20,24 +21,23 @@ use crate::cost::integers::{Size, USUAL};
 const LARGEST: usize = i32::MAX as usize - 256;
 
 /// `C <- alpha A B + beta C` or one triangle of it. False, with nothing done, if that does not pay,
-/// if the error might exceed the bound, or without a kernel or memory for it.
+/// if the error might exceed the bound, or without a kernel or memory for it. Blocks of C whose
+/// bound is not proven are left to `doubles`.
 pub(crate) fn multiply<T: Scalar>(
     ctx: &'static Context,
     update: Update<T>,
-    a: View<T>,
-    b: View<T>,
-    c: View<T>,
+    (a, b, c): (View<T>, View<T>, View<T>),
+    doubles: Doubles<'_, T>,
 ) -> Result<bool> {
-    multiply_as(wanted(), ctx, update, a, b, c)
+    multiply_as(wanted(), ctx, update, (a, b, c), doubles)
 }
 
 pub(super) fn multiply_as<T: Scalar>(
     wanted: Emulation,
     ctx: &'static Context,
     update: Update<T>,
-    a: View<T>,
-    b: View<T>,
-    c: View<T>,
+    (a, b, c): (View<T>, View<T>, View<T>),
+    doubles: Doubles<'_, T>,
 ) -> Result<bool> {
     if wanted == Emulation::Never || size_of::<T>() != size_of::<f64>() || ctx.is_beside() {
         return Ok(false);
@@ -50,8 +50,11 @@ pub(super) fn multiply_as<T: Scalar>(
         triangle: update.triangle != UpdatedPart::Full,
     };
     let rates = ctx.properties.integer_rates();
-    let pays =
-        |moduli| rates.bytes > 0.0 && (wanted == Emulation::Always || rates.pays(&size, moduli));
+    let waits = update.bound == Bound::Entries;
+    let pays = |moduli| {
+        let faster = || rates.pays(&size, moduli, waits);
+        rates.bytes > 0.0 && (wanted == Emulation::Always || faster())
+    };
     if c.is_empty() || a.cols == 0 || !pays(USUAL) || c.rows.max(c.cols).max(a.cols) > LARGEST {
         return Ok(false);
     }
@@ -60,18 +63,17 @@ pub(super) fn multiply_as<T: Scalar>(
             triangle: update.triangle.t(),
             ..update
         };
-        return prepare(ctx, update, b.t(), a.t(), c.t(), pays);
+        return prepare(ctx, update, (b.t(), a.t(), c.t()), doubles, (wanted, pays));
     }
-    prepare(ctx, update, a, b, c, pays)
+    prepare(ctx, update, (a, b, c), doubles, (wanted, pays))
 }
 
 fn prepare<T: Scalar>(
     ctx: &'static Context,
     update: Update<T>,
-    a: View<T>,
-    b: View<T>,
-    c: View<T>,
-    pays: impl Fn(usize) -> bool,
+    (a, b, c): (View<T>, View<T>, View<T>),
+    doubles: Doubles<'_, T>,
+    (wanted, pays): (Emulation, impl Fn(usize) -> bool),
 ) -> Result<bool> {
     let left = KernelOperand::of(a.ptr, (a.rows, a.rs), (a.cols, a.cs));
     let right = KernelOperand::of(b.ptr, (b.cols, b.cs), (b.rows, b.rs));
@@ -89,14 +91,11 @@ fn prepare<T: Scalar>(
     let (left, right) = (operand(left, a.rows), operand(right, b.cols));
     let square = (a.ptr, a.rows, a.rs, a.cs) == (b.ptr, b.cols, b.cs, b.rs);
     let measured = lines::measure(ctx, &left, (!square).then_some(&right), update.stop);
-    let Some((lengths, facts_a, facts_b)) = where_there_is_room(measured)? else {
+    let Some(measured) = where_there_is_room(measured)? else {
         return Ok(false);
     };
-    let chosen = Integers::choose(a.cols, &facts_a, &facts_b, update.bound);
-    let Some(integers) = chosen.filter(|integers| pays(integers.moduli)) else {
-        return Ok(false);
-    };
-    let product = EmulatedProduct {
+    let always = wanted == Emulation::Always;
+    let product = |integers, lengths, stop| EmulatedProduct {
         ctx,
         multiply: kernel,
         integers,
@@ -104,8 +103,35 @@ fn prepare<T: Scalar>(
         right,
         square,
         lengths,
-        update,
+        update: Update { stop, ..update },
+        a,
+        b,
         c,
+        always,
+        doubles,
     };
-    product.run()
+    if update.bound != Bound::Entries {
+        let usual = Integers::usual();
+        // Rounded down.
+        let allowed = allowed(a.cols, update.bound) as f32 * (1.0 - f32::EPSILON);
+        let decision = measured.decide(ctx, (usual.bits.0, allowed), update.stop);
+        let Some(decision) = where_there_is_room(decision)? else {
+            return Ok(false);
+        };
+        let stop = decision.cancels_integers();
+        if !product(usual, measured.lengths, stop).run()? {
+            return Ok(false);
+        }
+        let stop = decision.cancels_doubles();
+        doubles(ctx, Update { stop, ..update }, a, b, c)?;
+        return Ok(true);
+    }
+    let (facts_a, facts_b) = measured.facts()?;
+    let chosen = Integers::choose(a.cols, &facts_a, &facts_b, update.bound);
+    // A plane of magnitudes costs as much as a modulus.
+    let cost = |integers: &Integers| integers.moduli + usize::from(integers.proof.is_some());
+    let Some(integers) = chosen.filter(|integers| pays(cost(integers))) else {
+        return Ok(false);
+    };
+    product(integers, measured.lengths, update.stop).run()
 }

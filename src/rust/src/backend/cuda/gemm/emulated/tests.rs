@@ -1,14 +1,27 @@
 //! Products from integers beside products in double precision, and beside exact ones.
 
-use super::blocks::portable;
+use std::cell::Cell;
+
+use super::kernel::portable;
 use super::product::multiply_as;
+use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::Family;
+use crate::backend::cuda::gemm::gemm_syrk::in_doubles;
 use crate::backend::cuda::gemm::update::{Bound, Update};
 use crate::backend::cuda::matrix::views::{Matrix, View};
 use crate::base::emulation::Emulation;
 use crate::base::error::Result;
 use crate::base::matrix::Part;
+
+thread_local! {
+    static LEFT: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Entries of C that the last product of [`multiply`] left to doubles.
+pub(super) fn entries_left() -> usize {
+    LEFT.get()
+}
 
 /// The product wherever the bound allows it.
 pub(super) fn multiply(
@@ -18,7 +31,12 @@ pub(super) fn multiply(
     b: View<f64>,
     c: View<f64>,
 ) -> Result<bool> {
-    multiply_as(Emulation::Always, ctx, update, a, b, c)
+    LEFT.set(0);
+    let doubles = |ctx, update: Update<f64>, a, b, c: View<f64>| {
+        LEFT.set(LEFT.get() + c.rows * c.cols);
+        in_doubles(ctx, update, a, b, c)
+    };
+    multiply_as(Emulation::Always, ctx, update, (a, b, c), &doubles)
 }
 
 /// None without a GPU, or on one without kernels for it.
@@ -31,7 +49,7 @@ pub(super) fn load(ctx: &'static Context, x: &faer::Mat<f64>) -> Matrix<'static,
 }
 
 /// Numbers that look random, in (-1, 1).
-fn scattered(i: usize, j: usize, seed: u64) -> f64 {
+pub(super) fn scattered(i: usize, j: usize, seed: u64) -> f64 {
     let mut z = (i as u64) << 32 ^ j as u64 ^ seed << 56;
     for _ in 0..3 {
         z = (z ^ z >> 31).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -54,7 +72,7 @@ fn dot(terms: impl Iterator<Item = (f64, f64)>) -> ((f64, f64), f64) {
 }
 
 /// The largest error of a product in units of `k u |A||B|`, over all entries.
-fn worst(a: &faer::Mat<f64>, b: &faer::Mat<f64>, c: &faer::Mat<f64>) -> f64 {
+pub(super) fn worst(a: &faer::Mat<f64>, b: &faer::Mat<f64>, c: &faer::Mat<f64>) -> f64 {
     let mut worst: f64 = 0.0;
     for j in 0..c.ncols() {
         for i in 0..c.nrows() {
@@ -144,7 +162,7 @@ fn cancelling_and_denormal_entries_keep_the_bound() {
     assert!(worst(&tiny, &huge, &c) <= 1.0);
 }
 
-/// NaN, infinities, zeros and numbers whose product may overflow are left to doubles.
+/// NaN, infinities and numbers whose product may overflow are left to doubles.
 #[test]
 fn what_integers_cannot_hold_is_left_to_doubles() {
     let Some(ctx) = context() else { return };
@@ -159,15 +177,71 @@ fn what_integers_cannot_hold_is_left_to_doubles() {
         } else {
             other.clone()
         };
-        assert!(product(ctx, &a, &b, Bound::Norms).is_none(), "{wrong}");
+        assert!(product(ctx, &a, &b, Bound::Entries).is_none(), "{wrong}");
     }
-    // A zero beside numbers that are rounded: nothing is known of |A||B|.
-    let mut a = plain.clone();
-    a[(3, 5)] = 0.0;
-    assert!(product(ctx, &a, &other, Bound::Entries).is_none());
-    assert!(product(ctx, &a, &other, Bound::Norms).is_some());
     let zero = faer::Mat::zeros(30, 200);
     assert!(product(ctx, &zero, &other, Bound::Entries).is_none());
+}
+
+/// Where nobody waits the device decides, and what it refuses is computed in doubles, once.
+#[test]
+fn the_device_decides() {
+    let Some(ctx) = context() else { return };
+    let (m, n, k) = (300, 270, 200);
+    let plain = faer::Mat::from_fn(m, k, |i, j| scattered(i, j, 1));
+    let b = faer::Mat::from_fn(k, n, |i, j| scattered(i, j, 2));
+    let c0 = faer::Mat::from_fn(m, n, |i, j| scattered(i, j, 3));
+    let subtracted_by = |bound: Bound, a: &faer::Mat<f64>, stop: u64, emulated: bool| {
+        let (da, db, dc) = (load(ctx, a), load(ctx, &b), load(ctx, &c0));
+        let update = Update {
+            stop,
+            bound,
+            ..Update::subtract()
+        };
+        if emulated {
+            assert!(multiply(ctx, update, da.view(), db.view(), dc.view()).unwrap());
+        } else {
+            in_doubles(ctx, update, da.view(), db.view(), dc.view()).unwrap();
+        }
+        let mut c = faer::Mat::zeros(m, n);
+        dc.read(ctx, c.as_mut()).unwrap();
+        c
+    };
+    let subtracted = |a: &faer::Mat<f64>, stop: u64, emulated: bool| {
+        subtracted_by(Bound::Norms, a, stop, emulated)
+    };
+    let bits = |c: &faer::Mat<f64>| -> Vec<u64> {
+        let at = |l: usize| c[(l % m, l / m)].to_bits();
+        (0..m * n).map(at).collect()
+    };
+    for wrong in [f64::NAN, f64::INFINITY, 2f64.powi(1000)] {
+        let mut a = plain.clone();
+        a[(2, 7)] = wrong;
+        let got = subtracted(&a, 0, true);
+        assert!(bits(&got) == bits(&subtracted(&a, 0, false)), "{wrong}");
+    }
+    let got = subtracted(&plain, 0, true);
+    let doubles = subtracted(&plain, 0, false);
+    assert!(bits(&got) != bits(&doubles));
+    // With a bound for entries, a zero needs doubles.
+    let dense = |a| subtracted_by(Bound::DenseEntries, a, 0, true);
+    assert_eq!(bits(&dense(&plain)), bits(&got));
+    let mut holed = plain.clone();
+    holed[(299, 199)] = 0.0;
+    assert_eq!(bits(&dense(&holed)), bits(&subtracted(&holed, 0, false)));
+    assert!(bits(&subtracted(&holed, 0, true)) != bits(&dense(&holed)));
+    for j in 0..n {
+        for i in 0..m {
+            let terms = (0..k).map(|l| (plain[(i, l)], b[(l, j)]));
+            let ((sum, rest), _) = dot(terms);
+            let error = ((got[(i, j)] - c0[(i, j)]) + sum + rest).abs();
+            assert!(error < 1e-13, "({i}, {j}): {error}");
+        }
+    }
+    let cancelled = Buffer::from_slice(ctx, &[1i32]).unwrap();
+    assert_eq!(subtracted(&plain, cancelled.ptr, true), c0);
+    let zero = faer::Mat::zeros(m, k);
+    assert_eq!(subtracted(&zero, 0, true), c0);
 }
 
 /// The same bits from the kernels of all generations.

@@ -1,0 +1,127 @@
+//! Finds the entries of a block for which magnitudes do not prove the bound.
+
+use super::job::{Block, EmulatedProduct, Planes, COLS};
+use super::moduli;
+use super::plan::Proof;
+use crate::backend::cuda::driver::buffer::Buffer;
+use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
+use crate::backend::cuda::gemm::update::UpdatedPart;
+use crate::base::error::Result;
+use crate::base::scalar::Scalar;
+
+const CHECK: Kernel = Kernel::new(Family::Emulated, "bound_check_tiles");
+
+/// Multiplies magnitudes.
+pub(super) struct Prover {
+    proof: Proof,
+    tables: Buffer,
+}
+
+/// Squares of 256 x 256 entries of a block for which the bound is not proven.
+pub(super) struct Unproven {
+    block: Block,
+    /// The squares' words on the device, column after column, and here.
+    pub(super) flags: Buffer,
+    words: Vec<i32>,
+}
+
+impl Prover {
+    /// None if a product needs no proof.
+    pub(super) fn new<T>(product: &EmulatedProduct<T>) -> Result<Option<Prover>> {
+        let Some(proof) = product.integers.proof else {
+            return Ok(None);
+        };
+        let tables = Buffer::from_slice(product.ctx, &moduli::magnitudes())?;
+        Ok(Some(Prover { proof, tables }))
+    }
+
+    /// Waits for the device.
+    pub(super) fn unproven<T: Scalar>(
+        &self,
+        product: &EmulatedProduct<T>,
+        planes: &Planes,
+        block: Block,
+    ) -> Result<Unproven> {
+        product.multiply_planes(&self.tables, planes, block, Some(&self.proof))?;
+        let (row_tiles, col_tiles) = block.tiles();
+        let (rows, cols) = product.lengths_of(block);
+        let mut words = vec![0; row_tiles.div_ceil(2) * col_tiles];
+        let flags = Buffer::zeroed::<i32>(product.ctx, words.len())?;
+        product.ctx.launch::<f64>(
+            CHECK,
+            row_tiles,
+            col_tiles,
+            256,
+            &args![
+                planes.block.ptr,
+                self.proof.least,
+                rows,
+                cols,
+                block.rows as i32,
+                block.cols as i32,
+                block.part as i32,
+                flags.ptr,
+                product.update.stop
+            ],
+        )?;
+        flags.to_slice(&mut words)?;
+        Ok(Unproven {
+            block,
+            flags,
+            words,
+        })
+    }
+}
+
+impl Unproven {
+    /// The share of the block's squares.
+    pub(super) fn share(&self) -> f64 {
+        let found = self.words.iter().filter(|word| **word != 0).count();
+        let (rows, cols) = self.squares();
+        let all = match self.block.part {
+            UpdatedPart::Full => rows * cols,
+            _ => rows * (rows + 1) / 2,
+        };
+        found as f64 / all as f64
+    }
+
+    fn squares(&self) -> (usize, usize) {
+        (
+            self.block.rows.div_ceil(COLS),
+            self.block.cols.div_ceil(COLS),
+        )
+    }
+
+    /// The squares as blocks of C. Those below one another are one block, but for one on the
+    /// diagonal of a triangle.
+    pub(super) fn blocks(&self) -> Vec<Block> {
+        let (rows, cols) = self.squares();
+        let mut blocks: Vec<Block> = Vec::new();
+        for j in 0..cols {
+            let mut open = false;
+            for i in 0..rows {
+                let is_found = self.words[j * rows + i] != 0;
+                let part = match i == j {
+                    true => self.block.part,
+                    false => UpdatedPart::Full,
+                };
+                let height = COLS.min(self.block.rows - i * COLS);
+                match blocks.last_mut() {
+                    Some(last) if open && is_found && part == UpdatedPart::Full => {
+                        last.rows += height;
+                    }
+                    _ if is_found => blocks.push(Block {
+                        row: self.block.row + i * COLS,
+                        col: self.block.col + j * COLS,
+                        rows: height,
+                        cols: COLS.min(self.block.cols - j * COLS),
+                        part,
+                    }),
+                    _ => {}
+                }
+                open = is_found && part == UpdatedPart::Full;
+            }
+        }
+        blocks
+    }
+}

@@ -18,8 +18,9 @@ subjects <- list(
   ),
   "Kernels and NVIDIA's libraries" = c(
     "gpu-peers", "gpu-peers-lu-qr", "gpu-peers-vectors", "gpu-peers-traits", "gpu-peers-joins",
-    "gpu-families", "emulated-prototype", "gpu-peers-integers", "gpu-peers-integers-large",
-    "gpu-peers-integers-eager", "gpu-peers-doubles", "gpu-peers-doubles-large"
+    "gpu-families", "emulated-stages", "gpu-peers-integers", "gpu-peers-integers-large",
+    "gpu-peers-integers-eager", "gpu-peers-integers-factors", "gpu-peers-doubles",
+    "gpu-peers-doubles-large", "card-integers", "card-doubles"
   ),
   "Eigenvalues and singular values" = c(
     "gpu-peers-eigen", "gpu-peers-eigen-large", "gpu-peers-eigen-batch", "eigen-host", "eigen-cpu",

@@ -20,8 +20,8 @@ use crate::base::error::Result;
 use crate::base::scalar::Scalar;
 use crate::cost::flops::{lu_flops, qr_flops};
 
-/// `slowed_mark(at)` stores the time; `slowed_wait(at, nanoseconds)` waits until so much has passed
-/// since.
+/// `slowed_mark(at)` stores the time; `slowed_wait(at, nanoseconds, stop)` waits until so much has
+/// passed since, unless the flag `stop` has cancelled what was launched.
 const PTX: &std::ffi::CStr = c"
 .version 7.0
 .target sm_70
@@ -33,11 +33,19 @@ const PTX: &std::ffi::CStr = c"
   st.global.u64 [%d0], %d1;
   ret;
 }
-.visible .entry slowed_wait(.param .u64 at, .param .u64 nanoseconds) {
-  .reg .u64 %d<4>;
-  .reg .pred %p0;
+.visible .entry slowed_wait(.param .u64 at, .param .u64 nanoseconds, .param .u64 stop) {
+  .reg .u64 %d<5>;
+  .reg .u32 %r0;
+  .reg .pred %p<3>;
   ld.param.u64 %d0, [at];
   ld.param.u64 %d1, [nanoseconds];
+  ld.param.u64 %d4, [stop];
+  setp.eq.u64 %p1, %d4, 0;
+  @%p1 bra GO;
+  ld.global.u32 %r0, [%d4];
+  setp.ne.u32 %p2, %r0, 0;
+  @%p2 ret;
+GO:
   ld.global.u64 %d2, [%d0];
   add.u64 %d2, %d2, %d1;
 AGAIN:
@@ -90,6 +98,16 @@ fn operations(kernel: Kernel, args: &[Arg]) -> Option<f64> {
     })
 }
 
+/// The address of the flag that cancels a launch, or 0.
+fn stop(kernel: Kernel, args: &[Arg]) -> u64 {
+    match kernel.name {
+        "matrix_multiply_tiled" | "triangle_solve_block" | "cholesky_factor_block" => {
+            args.last().map_or(0, |arg| arg.bits)
+        }
+        _ => 0,
+    }
+}
+
 /// The functions of a context, and a word of memory for each of its streams.
 struct Clock {
     mark: usize,
@@ -102,6 +120,7 @@ pub(super) struct Slowed {
     wait: usize,
     word: u64,
     nanoseconds: u64,
+    stop: u64,
 }
 
 impl Context {
@@ -148,6 +167,7 @@ impl Context {
             wait: clock.wait,
             word,
             nanoseconds: (1e9 * seconds) as u64,
+            stop: stop(kernel, args),
         }))
     }
 
@@ -156,7 +176,7 @@ impl Context {
         let Some(slowed) = slowed else {
             return Ok(());
         };
-        let mut values = [slowed.word, slowed.nanoseconds];
+        let mut values = [slowed.word, slowed.nanoseconds, slowed.stop];
         one_thread(slowed.wait, self.stream_now(), &mut values)
     }
 }
@@ -229,5 +249,7 @@ mod tests {
         let flops = count(Family::Triangular, "triangle_solve_block", &solve);
         assert_eq!(flops, Some(6400.0));
         assert_eq!(count(Family::Lu, "rows_exchange_list", &solve), None);
+        let kernel = Kernel::new(Family::Gemm, "matrix_multiply_tiled");
+        assert_eq!(stop(kernel, &args![3usize, 77u64]), 77);
     }
 }

@@ -36,7 +36,7 @@ largest_error <- function(x, y, product) {
       b <- cbind(parts[[3]][, j], parts[[4]][, j])
       terms <- c(a[, 1] * b[, 1], a[, 1] * b[, 2], a[, 2] * b[, 1], a[, 2] * b[, 2])
       error <- abs(sum(c(-product[i, j], terms)))
-      worst <- max(worst, error / (ncol(x) * 2^-53 * sum(abs(x[i, ] * y[, j]))))
+      if (error > 0) worst <- max(worst, error / (ncol(x) * 2^-53 * sum(abs(x[i, ] * y[, j]))))
     }
   }
   worst

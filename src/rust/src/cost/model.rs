@@ -8,7 +8,7 @@
 
 use crate::base::emulation::{wanted, Emulation};
 use crate::cost::integers::{IntegerRates, Size, USUAL};
-use crate::cost::work::{Verb, Work};
+use crate::cost::work::{Operands, Verb, Work};
 
 /// Fewer operations are never worth a GPU: on one thread they take less than a millisecond.
 pub const TRIVIAL: f64 = 1e7;
@@ -37,7 +37,7 @@ fn shape(verb: Verb) -> Shape {
         // With the condition number.
         Verb::Solve => ((0.7, 15e-9), (0.9, 2.2e-6, 0.17e-9)),
         Verb::Qr => ((0.7, 8e-9), (0.9, 0.7e-6, 0.15e-9)),
-        Verb::Triangular => ((0.8, 1e-9), (0.9, 0.15e-6, 0.0)),
+        Verb::Triangular | Verb::Update => ((0.8, 1e-9), (0.9, 0.15e-6, 0.0)),
         Verb::Pivoted => ((0.1, 2e-9), (0.02, 12e-6, 0.0)),
         // `bench/results/eigen-cpu-2.md` and `gpu-peers-eigen.md`.
         Verb::Eigen => ((0.35, 35e-9), (0.33, 9e-6, 0.0)),
@@ -122,7 +122,7 @@ pub struct Gpu {
 }
 
 impl Gpu {
-    /// No GPU is faster: what does not pay on this one needs no driver.
+    /// No GPU is faster for orders below 30000: what does not pay on this one needs no driver.
     pub const BEST: Gpu = Gpu {
         rates: (100e12, 200e12),
         step: 0.7,
@@ -157,7 +157,7 @@ impl Gpu {
             Verb::Cholesky | Verb::Lu | Verb::Qr | Verb::Solve | Verb::Triangular => {
                 self.factored_by_integers(work, doubles)
             }
-            Verb::Pivoted | Verb::Eigen | Verb::Svd => None,
+            Verb::Update | Verb::Pivoted | Verb::Eigen | Verb::Svd => None,
         };
         by_integers.map_or(doubles, |seconds| seconds.min(doubles))
     }
@@ -166,20 +166,26 @@ impl Gpu {
     /// are halved: one and a half times `depth / n` of the operations are in products that are less
     /// deep.
     fn factored_by_integers(&self, work: &Work, doubles: f64) -> Option<f64> {
-        let n = work.steps as usize;
-        if work.count > 1.0 || n < 2 {
+        // Larger orders fit into no memory.
+        let n = work.steps.min(1e9) as usize;
+        // Columns of the products.
+        let wide = match (work.verb, work.operands) {
+            (Verb::Triangular, Operands::System(_, rhs)) => (n / 2).min(rhs),
+            _ => n / 2,
+        };
+        if work.count > 1.0 || n < 2 || wide < 2 {
             return None;
         }
-        let product = |n: usize, k: usize| Size {
-            m: work.steps as usize,
-            n,
+        let product = |cols: usize, k: usize| Size {
+            m: n,
+            n: cols.min(wide),
             k,
             triangle: false,
         };
         let depths = (6..).map(|bits| 1 << bits).take_while(|d| 2 * d <= n);
         let depth = { depths }.find(|d| self.integers.pays(&product(*d, *d), USUAL, false))?;
         let shallow = (1.5 * depth as f64 / n as f64).min(1.0);
-        let size = product(n / 2, (n / 4).max(depth));
+        let size = product(wide, (n / 4).max(depth));
         let rate = size.operations() / self.integers.seconds(&size, USUAL, false);
         Some(shallow * doubles + (1.0 - shallow) * work.flops / rate)
     }

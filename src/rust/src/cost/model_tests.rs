@@ -141,7 +141,8 @@ fn thin_products_stay_on_the_cpu() {
     assert!(takes_gpu(&Work::crossprod(1000, 100_000)));
 }
 
-/// A graphics card of a 64th of the rate in double precision is for single precision.
+/// A graphics card of a 64th of the rate in double precision is for single precision, without
+/// products from integers.
 #[test]
 fn a_slow_gpu_is_seen() {
     let card = Gpu {

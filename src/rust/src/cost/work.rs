@@ -20,6 +20,8 @@ pub enum Verb {
     Solve,
     /// Triangular systems, and what reflectors do to a matrix.
     Triangular,
+    /// An update of a Cholesky factor, by reflections of single rows.
+    Update,
     /// A factorization that looks for the largest of all that is left before each column.
     Pivoted,
     /// Eigenvalues of a symmetric matrix.
@@ -243,7 +245,7 @@ impl Work {
             Change::Down => reflections + system,
         };
         let all = area((n, n));
-        let work = Work::new(Verb::Triangular, flops, (all / 2.0 + area((n, k)), all));
+        let work = Work::new(Verb::Update, flops, (all / 2.0 + area((n, k)), all));
         work.factors((n, n)).of_entries(area((n, k)))
     }
 
@@ -348,6 +350,7 @@ impl Work {
             Verb::Qr => Work::qr((n, n)),
             Verb::Solve => Work::solve(n, n, false),
             Verb::Triangular => Work::triangular(n, n, 1.0),
+            Verb::Update => Work::cholesky_update(n, n, Change::Up),
             Verb::Pivoted => Work::qr_pivoted((n, n)),
             Verb::Eigen => Work::eigen(n, true),
             Verb::Svd => Work::svd((n, n), (n, n)),

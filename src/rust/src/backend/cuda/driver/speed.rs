@@ -54,6 +54,7 @@ fn model(p: &Properties) -> Gpu {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::matrix::Change;
     use crate::cost::integers::IntegerRates;
     use crate::cost::model::{pays, Cpu, MARGIN};
     use crate::cost::work::Work;
@@ -140,6 +141,17 @@ mod tests {
                 &card,
                 MARGIN
             ));
+            // Reflections, and products with a vector, are no products of matrices.
+            let never = Gpu {
+                integers: IntegerRates::NONE,
+                ..card
+            };
+            for work in [
+                Work::cholesky_update(8000, 500, Change::Up),
+                Work::triangular(8000, 1, 1.0),
+            ] {
+                assert_eq!(card.seconds(&work, false), never.seconds(&work, false));
+            }
         }
     }
 

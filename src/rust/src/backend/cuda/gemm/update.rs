@@ -28,7 +28,7 @@ pub(crate) enum Bound {
     /// `k u |A||B|` for each entry, as for sums in double precision.
     Entries,
     /// The same, where operands have no zeros and magnitudes that do not differ widely within a
-    /// line; others are multiplied in double precision. Nobody waits for what operands are.
+    /// line; others are multiplied in double precision. The host does not wait for what they are.
     DenseEntries,
     /// `k u |a_i| |b_j|` with the norms of a row and a column, which is all that the analysis of
     /// stable factorizations asks for.

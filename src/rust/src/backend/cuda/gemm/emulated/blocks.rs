@@ -5,7 +5,7 @@ use super::moduli;
 use super::proof::{Prover, Unproven};
 use crate::backend::cuda::driver::buffer::{where_there_is_room, Buffer};
 use crate::backend::cuda::driver::kernels::{args, scalar, Family, Kernel};
-use crate::backend::cuda::gemm::update::{Update, UpdatedPart};
+use crate::backend::cuda::gemm::update::{Bound, Update, UpdatedPart};
 use crate::base::error::Result;
 use crate::base::progress;
 use crate::base::scalar::Scalar;
@@ -25,7 +25,9 @@ impl<T: Scalar> EmulatedProduct<'_, T> {
         let Some(planes) = where_there_is_room(self.planes(order, depth))? else {
             return Ok(false);
         };
-        let prover = Prover::new(&self)?;
+        let Some(prover) = where_there_is_room(Prover::new(&self))? else {
+            return Ok(false);
+        };
         for col in (0..self.c.cols).step_by(order) {
             for row in (0..self.c.rows).step_by(order) {
                 let part = match self.update.triangle {
@@ -64,7 +66,10 @@ impl<T: Scalar> EmulatedProduct<'_, T> {
             return self.in_doubles(block);
         }
         self.multiply_planes(tables, planes, block, None)?;
-        progress::advance((1.0 - share) * block.size(self.left.depth).operations());
+        // The launch in double precision that follows other bounds counts them, cancelled or not.
+        if self.update.bound == Bound::Entries {
+            progress::advance((1.0 - share) * block.size(self.left.depth).operations());
+        }
         let c = self.c.sub(block.row, block.col, block.rows, block.cols);
         let (row_tiles, col_tiles) = block.tiles();
         let (rows, cols) = self.lengths_of(block);
@@ -101,7 +106,7 @@ impl<T: Scalar> EmulatedProduct<'_, T> {
     }
 
     /// Whether integers are faster for a block of which a share is in double precision all the
-    /// same.
+    /// same. Never if nothing is proven, and always if the user wants it.
     fn pays(&self, block: Block, share: f64) -> bool {
         if share == 0.0 || self.always {
             return share < 1.0;

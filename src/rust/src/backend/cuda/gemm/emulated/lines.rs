@@ -120,8 +120,8 @@ impl Measured {
         Ok((first, second))
     }
 
-    /// Lets the device decide, so that nobody waits: entries must be finite and in range, and the
-    /// error with so many bits at most `allowed`. `stop` cancels both.
+    /// Lets the device decide, so that the host need not wait. Entries must be finite and in range,
+    /// and the error with so many bits at most `allowed`. `stop` cancels both.
     pub(super) fn decide(
         &self,
         ctx: &'static Context,

@@ -19,12 +19,13 @@
 //! `k u |a_i|_2 |b_j|_2` from k = 1 on.
 //!
 //! **Proof by magnitudes.** Where means prove nothing, as with zeros, the operands are multiplied
-//! once more as magnitudes of 7 bits, rounded down: `|a 2^s| >= 2^f m`. With integers y of a norm
-//! of at most 2^T and exact sums S of products of magnitudes,
+//! once more as magnitudes m of 7 bits, rounded down: `|y| >= 2^f m` for the integers y of a line.
+//! The half by which y may exceed `|a 2^s|` is below 2^-32 of it where m is not 0. With norms of
+//! lines of y of at most 2^T and sums S of products of magnitudes,
 //!
-//! `|C - AB| <= sqrt(k) (2^Ta + 2^Tb) / 2` and `|A||B| >= 2^(fa + fb) S`, both times `2^(sa + sb)`,
+//! `2^(sa + sb) |C - AB| <= sqrt(k) (2^Ta + 2^Tb) / 2` and `2^(sa + sb) |A||B| >= 2^(fa + fb) S`.
 //!
-//! where an exact operand drops the term of the other's T. Entries for which that proves
+//! An exact operand drops the term of the other's T. Entries for which that proves
 //! `|C - AB| <= (k - 1) u |A||B|` are those with S at least [`Proof::least`].
 
 use super::lines::{Facts, RANGE};
@@ -55,7 +56,7 @@ pub(super) fn allowed(depth: usize, bound: Bound) -> f64 {
     }
 }
 
-/// Bits of the magnitude of an entry of the mean square, about.
+/// Bits of the magnitude of an entry of the mean square: 4 to 7, by the roundings of scales.
 const MEAN_BITS: f64 = 5.0;
 
 /// What magnitudes must add up to, so that they prove the bound.
@@ -74,7 +75,7 @@ impl Proof {
         let shift = |bits: f64| (bits.floor() - MEAN_BITS - (depth.log2() / 2.0).ceil()).max(0.0);
         let shifts = bits.map(shift);
         let term = |rounded: bool, other: f64| if rounded { other.exp2() } else { 0.0 };
-        // A little more, for the way back.
+        // A hundredth more for Chinese remainders, for 64 bits of an entry, and for the half above.
         let terms = term(rounded[0], bits[1]) + term(rounded[1], bits[0]);
         let error = 1.01 * depth.sqrt() / 2.0 * terms;
         let unit = (depth - 1.0) * (shifts[0] + shifts[1] - 53.0).exp2();

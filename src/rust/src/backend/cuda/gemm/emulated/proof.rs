@@ -20,7 +20,8 @@ pub(super) struct Prover {
 /// Squares of 256 x 256 entries of a block for which the bound is not proven.
 pub(super) struct Unproven {
     block: Block,
-    /// The squares' words on the device, column after column, and here.
+    /// A word for each square, column after column: not 0 if it is not proven. `words` is the
+    /// host's copy.
     pub(super) flags: Buffer,
     words: Vec<i32>,
 }
@@ -78,11 +79,13 @@ impl Unproven {
     pub(super) fn share(&self) -> f64 {
         let found = self.words.iter().filter(|word| **word != 0).count();
         let (rows, cols) = self.squares();
-        let all = match self.block.part {
-            UpdatedPart::Full => rows * cols,
-            _ => rows * (rows + 1) / 2,
+        let in_column = |j: usize| match self.block.part {
+            UpdatedPart::Full => rows,
+            UpdatedPart::Lower => rows.saturating_sub(j),
+            UpdatedPart::Upper => rows.min(j + 1),
         };
-        found as f64 / all as f64
+        let all: usize = (0..cols).map(in_column).sum();
+        found as f64 / all.max(1) as f64
     }
 
     fn squares(&self) -> (usize, usize) {

@@ -163,13 +163,22 @@ impl<T: Scalar> LuWorkspace<T> {
         multiply(
             self.ctx,
             Update {
-                bound: Bound::DenseEntries,
+                bound: self.bound(),
                 ..Update::subtract()
             },
             self.a.sub(below, first, rows, n),
             self.a.sub(first, column, n, count),
             self.a.sub(below, column, rows, count),
         )
+    }
+
+    /// Where doubles are fast the host does not wait, and zeros mean doubles. Elsewhere the wait is
+    /// short beside a product in double precision.
+    fn bound(&self) -> Bound {
+        match self.ctx.properties.double_keeps_up() {
+            true => Bound::DenseEntries,
+            false => Bound::Entries,
+        }
     }
 
     /// Factors `n` columns from `first`, whose earlier columns are done; exchanges rows within
@@ -202,7 +211,7 @@ impl<T: Scalar> LuWorkspace<T> {
         self.exchange(first, n, column, count)?;
         solve_lower(
             self.ctx,
-            (true, Bound::DenseEntries),
+            (true, self.bound()),
             self.a.sub(first, first, n, n),
             self.a.sub(first, column, n, count),
             0,

@@ -40,8 +40,8 @@ fn shape(verb: Verb) -> Shape {
         Verb::Triangular | Verb::Update => ((0.8, 1e-9), (0.9, 0.15e-6, 0.0)),
         Verb::Pivoted => ((0.1, 2e-9), (0.02, 12e-6, 0.0)),
         // `bench/results/eigen-cpu-2.md` and `gpu-peers-eigen.md`.
-        Verb::Eigen => ((0.35, 35e-9), (0.33, 9e-6, 0.0)),
-        Verb::Svd => ((0.4, 60e-9), (0.3, 11.5e-6, 0.0)),
+        Verb::Eigen => ((0.4, 35e-9), (0.33, 9e-6, 0.0)),
+        Verb::Svd => ((0.5, 40e-9), (0.3, 11.5e-6, 0.0)),
     };
     Shape { cpu, gpu }
 }

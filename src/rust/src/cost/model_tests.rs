@@ -61,6 +61,25 @@ fn times_are_about_those_measured() {
     ] {
         near(XEON.seconds(&Work::square(verb, n), false), ms, "CPU");
     }
+    // Two cores of an EPYC: `eigen-cpu-2.md`.
+    let epyc = Cpu {
+        threads: 2,
+        rate: 40e9,
+    };
+    for (work, ms) in [
+        (Work::eigen(512, true), 38.0),
+        (Work::eigen(1024, false), 88.0),
+        (Work::eigen(1024, true), 203.0),
+        (Work::eigen(2048, false), 513.0),
+        (Work::eigen(2048, true), 1301.0),
+        (Work::svd((512, 512), (512, 512)), 94.0),
+        (Work::svd((1024, 1024), (0, 0)), 132.0),
+        (Work::svd((1024, 1024), (1024, 1024)), 448.0),
+        (Work::svd((2048, 2048), (0, 0)), 1456.0),
+        (Work::svd((2048, 2048), (2048, 2048)), 2640.0),
+    ] {
+        near(epyc.seconds(&work, false), ms, "CPU");
+    }
     for (verb, n, _, ms) in MEASURED {
         near(
             H200.seconds(&Work::square(verb, n), false),

@@ -51,7 +51,8 @@ quiet() {
     "$@"
     return
   }
-  (flock 9 && "$@" 9>&-) 9>build/quiet.lock
+  # The last command of a subshell would take its place, and close the lock's file.
+  (flock 9 && { "$@" 9>&-; exit "$?"; }) 9>build/quiet.lock
 }
 
 rust_tests() {
@@ -102,11 +103,12 @@ lints() {
   step "generated: tables of measurements" Rscript bench/report.R --check
 }
 
-# What needs the package that R CMD check installed.
+# What needs the package that R CMD check installed. Of the lowest priority, since the tests of
+# `make test-next` may run next to it.
 uses_of_package() {
-  step "readme: R blocks" Rscript tools/readme.R "$installed"
+  step "readme: R blocks" nice -n 19 Rscript tools/readme.R "$installed"
   step "generated: wrappers" wrappers_are_current
-  step "site: pkgdown" sh tools/site.sh "$installed"
+  step "site: pkgdown" nice -n 19 sh tools/site.sh "$installed"
 }
 
 # Each of these leaves a core idle for part of its time, so that two take less together than one

@@ -154,6 +154,9 @@
 #' * entries are NA, NaN or infinite,
 #' * or the product may overflow.
 #'
+#' In [gpu_lu()] and [gpu_solve()], GPUs that are fast in double precision use it for any product of
+#' which an operand contains a zero.
+#'
 #' Products of integers of up to about 35 bits are exact where doubles can hold them. Inside of
 #' [gpu_chol()], [gpu_qr()] and the reductions of [gpu_eigen()] and [gpu_svd()] the bound is that of
 #' norms of rows and columns, as their analysis asks.

@@ -176,6 +176,39 @@ fn a_slow_gpu_is_seen() {
     assert!(pays(&work, true, &XEON, &card, MARGIN));
 }
 
+/// The same card with products from integers takes large products and factorizations, not small
+/// ones. It is no slower with them than without.
+#[test]
+fn integers_make_a_slow_gpu_worth_it() {
+    let doubles = Gpu {
+        rates: (1.1e12, 70e12),
+        step: 1.2,
+        bus: 20e9,
+        start: 60e-6,
+        integers: IntegerRates::NONE,
+    };
+    let card = Gpu {
+        integers: IntegerRates {
+            doubles: 1.1e12,
+            bytes: 6.6e14,
+            conversions: 0.25,
+        },
+        ..doubles
+    };
+    for verb in [Verb::Product, Verb::Crossprod, Verb::Cholesky, Verb::Qr] {
+        let of = |n| Work::square(verb, n);
+        assert!(pays(&of(8192), false, &XEON, &card, MARGIN), "{verb:?}");
+        assert!(!pays(&of(8192), false, &XEON, &doubles, MARGIN), "{verb:?}");
+        assert!(!pays(&of(200), false, &XEON, &card, MARGIN), "{verb:?}");
+        for n in (64..9000).step_by(500) {
+            let seconds = |gpu: &Gpu| gpu.seconds(&of(n), false);
+            assert!(seconds(&card) <= seconds(&doubles), "{verb:?} {n}");
+            let single = |gpu: &Gpu| gpu.seconds(&of(n), true);
+            assert_eq!(single(&card), single(&doubles), "{verb:?} {n}");
+        }
+    }
+}
+
 /// What was measured decides at its own order, for the shapes near it too.
 #[test]
 fn a_measured_break_even_decides() {

@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use cudarc::driver::sys::{self, CUresult};
 
+use super::buffer::Buffer;
 use super::kernels::{Family, Kernel, LoadedKernel};
 use super::modules::Module;
 use super::pool::{self, Pool};
@@ -46,6 +47,8 @@ pub(crate) struct Context {
     pub fences: Mutex<Fences>,
     /// Workspace of products in the first stream, and of those in the second.
     pub sums: [Mutex<Option<SplitKWorkspace>>; 2],
+    /// Constants of products from integers, made at first use.
+    pub moduli: Mutex<Option<Buffer>>,
     /// Bytes in buffers.
     pub allocated: AtomicU64,
     failed: Mutex<Option<Error>>,
@@ -190,6 +193,7 @@ impl Context {
             functions: Mutex::default(),
             fences: Mutex::default(),
             sums: Default::default(),
+            moduli: Mutex::default(),
             allocated: AtomicU64::new(0),
             failed: Mutex::default(),
         })

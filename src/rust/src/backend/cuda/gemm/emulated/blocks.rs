@@ -1,9 +1,9 @@
 //! Computes a product from integers, block by block of C.
 
 use super::job::{Block, EmulatedProduct, Planes};
-use super::moduli;
-use super::proof::{Prover, Unproven};
-use crate::backend::cuda::driver::buffer::{where_there_is_room, Buffer};
+use super::moduli::Tables;
+use super::proof::Unproven;
+use crate::backend::cuda::driver::buffer::where_there_is_room;
 use crate::backend::cuda::driver::kernels::{args, scalar, Family, Kernel};
 use crate::backend::cuda::gemm::update::{Bound, Update, UpdatedPart};
 use crate::base::error::Result;
@@ -18,14 +18,10 @@ impl<T: Scalar> EmulatedProduct<'_, T> {
         let Some((order, depth)) = self.cut()? else {
             return Ok(false);
         };
-        let tables = Buffer::from_slice(ctx, &moduli::tables(self.integers.moduli));
-        let Some(tables) = where_there_is_room(tables)? else {
+        let Some(tables) = Tables::on(ctx)? else {
             return Ok(false);
         };
         let Some(planes) = where_there_is_room(self.planes(order, depth))? else {
-            return Ok(false);
-        };
-        let Some(prover) = where_there_is_room(Prover::new(&self))? else {
             return Ok(false);
         };
         for col in (0..self.c.cols).step_by(order) {
@@ -44,22 +40,16 @@ impl<T: Scalar> EmulatedProduct<'_, T> {
                     cols: order.min(self.c.cols - col),
                     part,
                 };
-                self.block(&tables, &planes, prover.as_ref(), block)?;
+                self.block(tables, &planes, block)?;
             }
         }
         Ok(true)
     }
 
-    fn block(
-        &self,
-        tables: &Buffer,
-        planes: &Planes,
-        prover: Option<&Prover>,
-        block: Block,
-    ) -> Result<()> {
-        let unproven = match prover {
+    fn block(&self, tables: Tables, planes: &Planes, block: Block) -> Result<()> {
+        let unproven = match &self.integers.proof {
             None => None,
-            Some(prover) => Some(prover.unproven(self, planes, block)?),
+            Some(proof) => Some(self.unproven(proof, tables, planes, block)?),
         };
         let share = unproven.as_ref().map_or(0.0, |u| u.share());
         if !self.pays(block, share) {
@@ -81,7 +71,7 @@ impl<T: Scalar> EmulatedProduct<'_, T> {
             &args![
                 planes.block.ptr,
                 self.integers.moduli as i32,
-                tables.ptr,
+                tables.of(self.integers.moduli),
                 scalar(self.integers.bits.0),
                 rows,
                 scalar(self.integers.bits.1),

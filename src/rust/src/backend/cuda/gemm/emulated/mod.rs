@@ -12,6 +12,8 @@
 
 mod blocks;
 #[cfg(test)]
+mod decision_tests;
+#[cfg(test)]
 mod exact_tests;
 mod job;
 mod kernel;

@@ -1,5 +1,11 @@
 //! The moduli, and the numbers that depend on how many are used.
 
+use std::mem::size_of;
+
+use crate::backend::cuda::driver::buffer::{where_there_is_room, Buffer};
+use crate::backend::cuda::driver::context::{lock, Context};
+use crate::base::error::Result;
+
 /// Moduli at most: their product has 126 bits.
 pub(super) const MOST: usize = 16;
 
@@ -30,7 +36,7 @@ fn fraction(l: usize, count: usize) -> u128 {
 }
 
 /// The words of `planes::Tables` in `planes.cuh` for the first `count` moduli.
-pub(super) fn tables(count: usize) -> Vec<i32> {
+fn tables(count: usize) -> Vec<i32> {
     let mut words = Vec::with_capacity(160);
     let of = |l: usize| if l < count { MODULI[l] } else { 256 };
     words.extend((0..MOST).map(|l| of(l) as i32));
@@ -66,10 +72,49 @@ pub(super) fn tables(count: usize) -> Vec<i32> {
 }
 
 /// The words of `planes::Tables` for a plane of magnitudes: its modulus is 0.
-pub(super) fn magnitudes() -> Vec<i32> {
+fn magnitudes() -> Vec<i32> {
     let mut words = tables(2);
     words[0] = 0;
     words
+}
+
+/// Words from one of the tables on a device to the next.
+const STRIDE: usize = 160;
+
+/// The tables on a device, which keeps them.
+#[derive(Clone, Copy)]
+pub(super) struct Tables(u64);
+
+impl Tables {
+    /// Copies them to the device if this is the first time. None if there is no room.
+    pub(super) fn on(ctx: &'static Context) -> Result<Option<Tables>> {
+        let kept = |kept: &Option<Buffer>| kept.as_ref().map(|tables| Tables(tables.ptr));
+        if let Some(tables) = kept(&lock(&ctx.moduli)) {
+            return Ok(Some(tables));
+        }
+        let mut words = magnitudes();
+        for count in 2..=MOST {
+            words.resize((count - 1) * STRIDE, 0);
+            words.extend(tables(count));
+        }
+        // Not while the lock is held: memory may have to be waited for.
+        let Some(made) = where_there_is_room(Buffer::from_slice(ctx, &words))? else {
+            return Ok(None);
+        };
+        let mut all = lock(&ctx.moduli);
+        all.get_or_insert(made);
+        Ok(kept(&all))
+    }
+
+    /// The address of the table of the first `count` moduli.
+    pub(super) fn of(self, count: usize) -> u64 {
+        self.0 + ((count - 1) * STRIDE * size_of::<i32>()) as u64
+    }
+
+    /// The address of the table of a plane of magnitudes.
+    pub(super) fn of_magnitudes(self) -> u64 {
+        self.0
+    }
 }
 
 #[cfg(test)]
@@ -121,6 +166,7 @@ mod tests {
         for count in 2..=MOST {
             let words = tables(count);
             assert_eq!(words.len(), 2 * MOST + 4 * MOST + FRACTION * MOST / 4 + 3);
+            assert!(words.len() <= STRIDE);
             let [low, high, exponent] = words[words.len() - 3..] else {
                 panic!("three words");
             };

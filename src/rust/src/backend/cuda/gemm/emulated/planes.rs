@@ -2,6 +2,7 @@
 
 use super::job::{Block, EmulatedProduct, Planes, COLS, DEPTH};
 use super::lines::Operand;
+use super::moduli::Tables;
 use super::plan::Proof;
 use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::kernels::{args, scalar, Family, Kernel};
@@ -17,11 +18,10 @@ const MAKE_ACROSS: Kernel = Kernel::new(Family::Emulated, "residues_make_across"
 const BAND: usize = 16;
 
 impl<T: Scalar> EmulatedProduct<'_, T> {
-    /// Multiplies a block's residues, or the magnitudes of a proof, for which `tables` has a
-    /// modulus of 0.
+    /// Multiplies a block's residues, or the magnitudes of a proof.
     pub(super) fn multiply_planes(
         &self,
-        tables: &Buffer,
+        tables: Tables,
         planes: &Planes,
         block: Block,
         proof: Option<&Proof>,
@@ -29,9 +29,12 @@ impl<T: Scalar> EmulatedProduct<'_, T> {
         let (ctx, all) = (self.ctx, self.left.depth);
         let (kernel, threads, shared) = self.multiply;
         let (row_tiles, col_tiles) = block.tiles();
-        let (count, depth) = match proof {
-            None => (self.integers.moduli, planes.depth),
-            Some(_) => (1, planes.depth_of_magnitudes),
+        let (count, depth, tables) = match proof {
+            None => {
+                let moduli = self.integers.moduli;
+                (moduli, planes.depth, tables.of(moduli))
+            }
+            Some(_) => (1, planes.depth_of_magnitudes, tables.of_magnitudes()),
         };
         // Columns of B come in pairs of tiles of lines.
         let (left_tiles, right_tiles) = (2 * block.rows.div_ceil(COLS), 2 * col_tiles);
@@ -69,7 +72,7 @@ impl<T: Scalar> EmulatedProduct<'_, T> {
                     BAND as i32,
                     block.part as i32,
                     i32::from(from > 0),
-                    tables.ptr,
+                    tables,
                     self.update.stop
                 ],
             )?;
@@ -81,10 +84,10 @@ impl<T: Scalar> EmulatedProduct<'_, T> {
     }
 
     /// Residues of some lines and steps of the first or second operand, or their magnitudes, in so
-    /// many row tiles.
+    /// many row tiles. `tables` is an address.
     fn residues(
         &self,
-        tables: &Buffer,
+        tables: u64,
         (x, line, lines, tiles): (&Operand, usize, usize, usize),
         (from, steps): (usize, usize),
         (which, proof): (usize, Option<&Proof>),
@@ -108,7 +111,7 @@ impl<T: Scalar> EmulatedProduct<'_, T> {
                 steps as i32,
                 scalar(bits),
                 lengths,
-                tables.ptr,
+                tables,
                 proof.map_or(self.integers.moduli as i32, |_| 0),
                 proof.map_or(0, |proof| proof.shifts[which]),
                 to.ptr,

@@ -1,7 +1,7 @@
 //! Finds the entries of a block for which magnitudes do not prove the bound.
 
 use super::job::{Block, EmulatedProduct, Planes, COLS};
-use super::moduli;
+use super::moduli::Tables;
 use super::plan::Proof;
 use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
@@ -10,12 +10,6 @@ use crate::base::error::Result;
 use crate::base::scalar::Scalar;
 
 const CHECK: Kernel = Kernel::new(Family::Emulated, "bound_check_tiles");
-
-/// Multiplies magnitudes.
-pub(super) struct Prover {
-    proof: Proof,
-    tables: Buffer,
-}
 
 /// Squares of 256 x 256 entries of a block for which the bound is not proven.
 pub(super) struct Unproven {
@@ -26,43 +20,35 @@ pub(super) struct Unproven {
     words: Vec<i32>,
 }
 
-impl Prover {
-    /// None if a product needs no proof.
-    pub(super) fn new<T>(product: &EmulatedProduct<T>) -> Result<Option<Prover>> {
-        let Some(proof) = product.integers.proof else {
-            return Ok(None);
-        };
-        let tables = Buffer::from_slice(product.ctx, &moduli::magnitudes())?;
-        Ok(Some(Prover { proof, tables }))
-    }
-
-    /// Waits for the device.
-    pub(super) fn unproven<T: Scalar>(
+impl<T: Scalar> EmulatedProduct<'_, T> {
+    /// Multiplies magnitudes, and waits for the device.
+    pub(super) fn unproven(
         &self,
-        product: &EmulatedProduct<T>,
+        proof: &Proof,
+        tables: Tables,
         planes: &Planes,
         block: Block,
     ) -> Result<Unproven> {
-        product.multiply_planes(&self.tables, planes, block, Some(&self.proof))?;
+        self.multiply_planes(tables, planes, block, Some(proof))?;
         let (row_tiles, col_tiles) = block.tiles();
-        let (rows, cols) = product.lengths_of(block);
+        let (rows, cols) = self.lengths_of(block);
         let mut words = vec![0; row_tiles.div_ceil(2) * col_tiles];
-        let flags = Buffer::zeroed::<i32>(product.ctx, words.len())?;
-        product.ctx.launch::<f64>(
+        let flags = Buffer::zeroed::<i32>(self.ctx, words.len())?;
+        self.ctx.launch::<f64>(
             CHECK,
             row_tiles,
             col_tiles,
             256,
             &args![
                 planes.block.ptr,
-                self.proof.least,
+                proof.least,
                 rows,
                 cols,
                 block.rows as i32,
                 block.cols as i32,
                 block.part as i32,
                 flags.ptr,
-                product.update.stop
+                self.update.stop
             ],
         )?;
         flags.to_slice(&mut words)?;

@@ -4,7 +4,6 @@ use std::cell::Cell;
 
 use super::kernel::portable;
 use super::product::multiply_as;
-use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::Family;
 use crate::backend::cuda::gemm::gemm_syrk::in_doubles;
@@ -58,7 +57,7 @@ pub(super) fn scattered(i: usize, j: usize, seed: u64) -> f64 {
 }
 
 /// `sum x_k y_k` and `sum |x_k y_k|`, the first in twice the precision.
-fn dot(terms: impl Iterator<Item = (f64, f64)>) -> ((f64, f64), f64) {
+pub(super) fn dot(terms: impl Iterator<Item = (f64, f64)>) -> ((f64, f64), f64) {
     let (mut sum, mut rest, mut size) = (0.0, 0.0, 0.0);
     for (x, y) in terms {
         let p = x * y;
@@ -181,67 +180,6 @@ fn what_integers_cannot_hold_is_left_to_doubles() {
     }
     let zero = faer::Mat::zeros(30, 200);
     assert!(product(ctx, &zero, &other, Bound::Entries).is_none());
-}
-
-/// Where nobody waits the device decides, and what it refuses is computed in doubles, once.
-#[test]
-fn the_device_decides() {
-    let Some(ctx) = context() else { return };
-    let (m, n, k) = (300, 270, 200);
-    let plain = faer::Mat::from_fn(m, k, |i, j| scattered(i, j, 1));
-    let b = faer::Mat::from_fn(k, n, |i, j| scattered(i, j, 2));
-    let c0 = faer::Mat::from_fn(m, n, |i, j| scattered(i, j, 3));
-    let subtracted_by = |bound: Bound, a: &faer::Mat<f64>, stop: u64, emulated: bool| {
-        let (da, db, dc) = (load(ctx, a), load(ctx, &b), load(ctx, &c0));
-        let update = Update {
-            stop,
-            bound,
-            ..Update::subtract()
-        };
-        if emulated {
-            assert!(multiply(ctx, update, da.view(), db.view(), dc.view()).unwrap());
-        } else {
-            in_doubles(ctx, update, da.view(), db.view(), dc.view()).unwrap();
-        }
-        let mut c = faer::Mat::zeros(m, n);
-        dc.read(ctx, c.as_mut()).unwrap();
-        c
-    };
-    let subtracted = |a: &faer::Mat<f64>, stop: u64, emulated: bool| {
-        subtracted_by(Bound::Norms, a, stop, emulated)
-    };
-    let bits = |c: &faer::Mat<f64>| -> Vec<u64> {
-        let at = |l: usize| c[(l % m, l / m)].to_bits();
-        (0..m * n).map(at).collect()
-    };
-    for wrong in [f64::NAN, f64::INFINITY, 2f64.powi(1000)] {
-        let mut a = plain.clone();
-        a[(2, 7)] = wrong;
-        let got = subtracted(&a, 0, true);
-        assert!(bits(&got) == bits(&subtracted(&a, 0, false)), "{wrong}");
-    }
-    let got = subtracted(&plain, 0, true);
-    let doubles = subtracted(&plain, 0, false);
-    assert!(bits(&got) != bits(&doubles));
-    // With a bound for entries, a zero needs doubles.
-    let dense = |a| subtracted_by(Bound::DenseEntries, a, 0, true);
-    assert_eq!(bits(&dense(&plain)), bits(&got));
-    let mut holed = plain.clone();
-    holed[(299, 199)] = 0.0;
-    assert_eq!(bits(&dense(&holed)), bits(&subtracted(&holed, 0, false)));
-    assert!(bits(&subtracted(&holed, 0, true)) != bits(&dense(&holed)));
-    for j in 0..n {
-        for i in 0..m {
-            let terms = (0..k).map(|l| (plain[(i, l)], b[(l, j)]));
-            let ((sum, rest), _) = dot(terms);
-            let error = ((got[(i, j)] - c0[(i, j)]) + sum + rest).abs();
-            assert!(error < 1e-13, "({i}, {j}): {error}");
-        }
-    }
-    let cancelled = Buffer::from_slice(ctx, &[1i32]).unwrap();
-    assert_eq!(subtracted(&plain, cancelled.ptr, true), c0);
-    let zero = faer::Mat::zeros(m, k);
-    assert_eq!(subtracted(&zero, 0, true), c0);
 }
 
 /// The same bits from the kernels of all generations.

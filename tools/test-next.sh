@@ -102,9 +102,9 @@ if ! is_fresh "$tarball"; then
   }
 fi
 
-# While no tests of `make test` run, since some measure time or interrupt what runs.
-exec 9>build/quiet.lock
-flock 9
+# Not while the tests of Rust run in `make test`, of which some measure time.
+exec 9>build/tests.lock
+flock -s 9
 
 work=$root/package
 rm -rf "$work/build" "$work/tools" "$work/target"

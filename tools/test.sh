@@ -44,15 +44,17 @@ step() {
   fi
 }
 
-# quiet COMMAND...: while no other such command runs, since some tests measure time or interrupt
-# what runs. `make test-next` holds the same lock.
-quiet() {
+# beside MODE COMMAND...: with a lock on tests that is shared (-s) or not (-x). Those of R share it
+# with `make test-next`. Those of Rust, of which some measure time, run alone.
+beside() {
+  mode=$1
+  shift
   command -v flock >/dev/null || {
     "$@"
     return
   }
   # The last command of a subshell would take its place, and close the lock's file.
-  (flock 9 && { "$@" 9>&-; exit "$?"; }) 9>build/quiet.lock
+  (flock "$mode" 9 && { "$@" 9>&-; exit "$?"; }) 9>build/tests.lock
 }
 
 rust_tests() {
@@ -112,19 +114,19 @@ uses_of_package() {
 }
 
 # Each of these leaves a core idle for part of its time, so that two take less together than one
-# after the other. Next to tests runs nothing but a compilation of the lowest priority. `make check`
-# builds the package as users do. R CMD check there and in `make test-next` builds the vignettes
+# after the other. Next to tests of R run those of `make test-next`, and a compilation of the lowest
+# priority. `make check` builds the package as users do. R CMD check there and in `make test-next` builds the vignettes
 # again, which R CMD build has just built from the same sources.
 lints &
 step "package: R CMD build" env CUDAFACTOR_PROFILE=r-check sh tools/build.sh
 wait
 rm -rf "$installed"
 step "rust: compilation of tests" compile_rust_tests &
-step "package: R CMD check --as-cran" quiet env CUDAFACTOR_PROFILE=r-check \
+step "package: R CMD check --as-cran" beside -s env CUDAFACTOR_PROFILE=r-check \
   CUDAFACTOR_CHECK_OPTIONS=--no-build-vignettes sh tools/check.sh
 uses_of_package
 wait
-step "rust: tests, CUDA and R" quiet rust_tests
+step "rust: tests, CUDA and R" beside -x rust_tests
 if grep -q '^site: skipped' build/logs/site-pkgdown.log; then cat build/logs/site-pkgdown.log; fi
 
 sed -n '/NOTE$/,/^\* /p' "$installed/00check.log" 2>/dev/null | sed '/^\* .*OK$/d; s/^/      /'

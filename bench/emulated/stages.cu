@@ -20,12 +20,12 @@ __global__ void lines_measure_along_f64(const double*, i64, i64, i64, i64, int*,
 __global__ void lines_measure_across_f64(const double*, i64, i64, i64, i64, int*, Stop);
 __global__ void lines_finish_slices_f64(const int*, i64, i64, i64, float*, int*, Stop);
 __global__ void residues_make_along_f64(const double*, i64, int, int, float, const float*,
-                                        TablesThere, int, int, char*, int, Stop);
+                                        TablesThere, int, int, char*, int, int, Stop);
 __global__ void residues_make_across_f64(const double*, i64, int, int, float, const float*,
-                                         TablesThere, int, int, char*, int, Stop);
+                                         TablesThere, int, int, char*, int, int, Stop);
 __global__ void residues_restore_tiles_f64(const unsigned*, int, TablesThere, float, const float*,
                                            float, const float*, int, double, double, double*, i64,
-                                           i64, int, int, int, Stop, Stop);
+                                           i64, int, int, int, Stop, int, Stop);
 __global__ void bound_check_tiles_f64(const unsigned*, int, const float*, const float*, int, int,
                                       int, int*, Stop);
 __global__ void planes_multiply_hopper(const char*, int, const char*, int, unsigned*, int, int,
@@ -43,7 +43,7 @@ __global__ void planes_multiply_tensor(const char*, int, const char*, int, unsig
   } while (0)
 
 constexpr int STAGE = (128 + 256) * 128, HOPPER = 4 * STAGE, TENSOR = 2 * STAGE;
-constexpr int DEEPEST = 8192, SLICE = 1024, BAND = 16;
+constexpr int DEEPEST = 8192, BAND = 16;
 static int processors;
 
 // Four products of 64 x 256 x 32 bytes a step from shared memory, by each of two warpgroups.
@@ -188,7 +188,10 @@ static void measure_stages(cublasHandle_t handle, int n, int k, int count, bool 
   auto *c = room<double>((size_t)n * n);
   fill<<<1024, 256>>>(a, (size_t)n * k, 1);
   fill<<<1024, 256>>>(b, (size_t)n * k, 2);
-  int rows = n / 128, cols = n / 256, deep = std::min(k, DEEPEST), slices = (k + SLICE - 1) / SLICE;
+  int rows = n / 128, cols = n / 256, deep = std::min(k, DEEPEST);
+  // As `lines.rs` has them.
+  int slices = std::max(std::min((k + 127) / 128, 8), (k + 1023) / 1024);
+  int slice = (k + slices - 1) / slices;
   auto *left = room<char>((size_t)count * n * deep), *right = room<char>((size_t)count * n * deep);
   auto* planes_of_c = room<unsigned>((size_t)count * n * n / 4);
   auto *sums = room<int>((size_t)6 * slices * n), *summary = room<int>(12);
@@ -201,26 +204,36 @@ static void measure_stages(cublasHandle_t handle, int n, int k, int count, bool 
   here.modulus[0] = 0;
   CHECK(cudaMemcpy(of_magnitudes, &here, sizeof here, cudaMemcpyHostToDevice));
   int shift = std::max(0, (int)bits - 5 - (int)std::ceil(std::log2((double)k) / 2));
+  // Blocks that share a tile, as `job.rs` has them.
+  auto shared_by = [&](int tiles, int most) {
+    int blocks = 1;
+    while (blocks < most && blocks * tiles < 4 * processors) blocks *= 2;
+    return blocks;
+  };
+  int lines = shared_by(rows * (deep / 128), 8), pieces = shared_by(rows * cols, 16);
   auto measure = [&] {
-    lines_measure_across_f64<<<dim3(n / 32, slices), 256>>>(a, n, n, k, SLICE, sums, nullptr);
+    lines_measure_across_f64<<<dim3(n / 32, slices), 256>>>(a, n, n, k, slice, sums, nullptr);
     lines_finish_slices_f64<<<n / 256, 256>>>(sums, slices, n, k, first, summary, nullptr);
-    lines_measure_along_f64<<<dim3(n / 8, slices), 256>>>(b, k, n, k, SLICE, sums, nullptr);
+    lines_measure_along_f64<<<dim3(n / 8, slices), 256>>>(b, k, n, k, slice, sums, nullptr);
     lines_finish_slices_f64<<<n / 256, 256>>>(sums, slices, n, k, second, summary, nullptr);
   };
   auto convert = [&](int from) {
-    residues_make_across_f64<<<dim3(rows, deep / 128), 256>>>(
-        a + (size_t)from * n, n, n, deep, (float)bits, first, there, count, 0, left, rows, nullptr);
-    residues_make_along_f64<<<dim3(rows, deep / 128), 256>>>(
-        b + from, k, n, deep, (float)bits, second, there, count, 0, right, rows, nullptr);
+    residues_make_across_f64<<<dim3(rows * lines, deep / 128), 256>>>(
+        a + (size_t)from * n, n, n, deep, (float)bits, first, there, count, 0, left, rows, lines,
+        nullptr);
+    residues_make_along_f64<<<dim3(rows * lines, deep / 128), 256>>>(
+        b + from, k, n, deep, (float)bits, second, there, count, 0, right, rows, lines,
+        nullptr);
   };
   // Magnitudes: one plane, whose modulus is 0, and residues that are none.
   auto prove = [&] {
     for (int from = 0; from < k; from += deep) {
-      residues_make_across_f64<<<dim3(rows, deep / 128), 256>>>(
+      residues_make_across_f64<<<dim3(rows * lines, deep / 128), 256>>>(
           a + (size_t)from * n, n, n, deep, (float)bits, first, there, 0, shift, left, rows,
-          nullptr);
-      residues_make_along_f64<<<dim3(rows, deep / 128), 256>>>(
-          b + from, k, n, deep, (float)bits, second, there, 0, shift, right, rows, nullptr);
+          lines, nullptr);
+      residues_make_along_f64<<<dim3(rows * lines, deep / 128), 256>>>(
+          b + from, k, n, deep, (float)bits, second, there, 0, shift, right, rows,
+          lines, nullptr);
       auto kernel = hopper ? planes_multiply_hopper : planes_multiply_tensor;
       kernel<<<processors, hopper ? 384 : 256, hopper ? HOPPER : TENSOR>>>(
           left, rows, right, rows, planes_of_c, rows, cols, deep / 128, 1, BAND, 0, from > 0,
@@ -236,9 +249,9 @@ static void measure_stages(cublasHandle_t handle, int n, int k, int count, bool 
         there, nullptr);
   };
   auto restore = [&] {
-    residues_restore_tiles_f64<<<dim3(rows, cols), 256>>>(
+    residues_restore_tiles_f64<<<dim3(rows, cols * pieces), 256>>>(
         planes_of_c, count, there, (float)bits, first, (float)bits, second, 0, 1.0, 0.0, c, 1, n,
-        n, n, 0, nullptr, nullptr);
+        n, n, 0, nullptr, pieces, nullptr);
   };
   auto parts = [&](auto part) {
     for (int from = 0; from < k; from += deep) part(from);

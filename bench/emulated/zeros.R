@@ -16,12 +16,13 @@ if (!length(orders)) orders <- c(4096L, 8192L)
 set.seed(1)
 normal <- function(n) matrix(rnorm(n * n), n)
 holed <- function(n, share) normal(n) * (runif(n * n) >= share)
-# Columns of a model matrix: half are groups of twenty that no two rows share, half are numbers.
+# A model matrix: half of its columns are groups of twenty, of which each row is in one; half are
+# numbers.
 design <- function(n) {
   x <- normal(n)
   groups <- seq_len(n %/% 40L * 20L)
-  x[, groups] <- +(((seq_len(n) + (groups - 1L) %/% 20L) %% 20L)[row(x[, groups])] ==
-    ((groups - 1L) %% 20L)[col(x[, groups])])
+  of_row <- outer(seq_len(n), (groups - 1L) %/% 20L, function(i, factor) (i + factor * i) %% 20L)
+  x[, groups] <- +(of_row == (col(of_row) - 1L) %% 20L)
   x
 }
 cases <- list(

@@ -105,24 +105,27 @@ extern "C" __global__ void __launch_bounds__(32)
 extern "C" __global__ void __launch_bounds__(256)
     residues_make_along_f64(const double* x, i64 ld, int lines, int depth, float bits,
                             const float* lengths, const planes::Tables* tables, int count,
-                            int shift, char* out, int plane, const int* stop) {
+                            int shift, char* out, int plane, int parts, const int* stop) {
     if (stopped(stop)) return;
-    residues::make<true>(x, ld, lines, depth, bits, lengths, tables, count, shift, out, plane);
+    residues::make<true>(x, ld, lines, depth, bits, lengths, tables, count, shift, out, plane,
+                         parts);
 }
 
 extern "C" __global__ void __launch_bounds__(256)
     residues_make_across_f64(const double* x, i64 ld, int lines, int depth, float bits,
                              const float* lengths, const planes::Tables* tables, int count,
-                             int shift, char* out, int plane, const int* stop) {
+                             int shift, char* out, int plane, int parts, const int* stop) {
     if (stopped(stop)) return;
-    residues::make<false>(x, ld, lines, depth, bits, lengths, tables, count, shift, out, plane);
+    residues::make<false>(x, ld, lines, depth, bits, lengths, tables, count, shift, out, plane,
+                          parts);
 }
 
 namespace {
 
-// Where the square of 256 x 256 entries stands that a block's tile of C is half of.
-__device__ __forceinline__ i64 square_of_tile() {
-    return (i64)blockIdx.y * ((gridDim.x + 1) / 2) + blockIdx.x / 2;
+// Where the square of 256 x 256 entries stands that a block's tile of C, in that column of tiles, is
+// half of.
+__device__ __forceinline__ i64 square_of_tile(int col) {
+    return (i64)col * ((gridDim.x + 1) / 2) + blockIdx.x / 2;
 }
 
 }  // namespace
@@ -135,7 +138,7 @@ extern "C" __global__ void __launch_bounds__(256)
     if (stopped(stop) || !planes::in_region(region, blockIdx.x, blockIdx.y)) return;
     if (!restore::is_proven(plane, least, row_lengths, col_lengths, rows, cols, region) &&
         threadIdx.x == 0)
-        unproven[square_of_tile()] = 1;
+        unproven[square_of_tile(blockIdx.y)] = 1;
 }
 
 // Squares whose word in `unproven` is not 0 are left out.
@@ -144,10 +147,11 @@ extern "C" __global__ void __launch_bounds__(256)
                                const planes::Tables* tables, float row_bits,
                                const float* row_lengths, float col_bits, const float* col_lengths,
                                int whole, double alpha, double beta, double* c, i64 rs, i64 cs,
-                               int rows, int cols, int region, const int* unproven,
+                               int rows, int cols, int region, const int* unproven, int parts,
                                const int* stop) {
-    if (stopped(stop) || !planes::in_region(region, blockIdx.x, blockIdx.y)) return;
-    if (unproven && unproven[square_of_tile()]) return;
+    const int col = blockIdx.y / parts;
+    if (stopped(stop) || !planes::in_region(region, blockIdx.x, col)) return;
+    if (unproven && unproven[square_of_tile(col)]) return;
     restore::tile(planes_of_c, count, tables, row_bits, row_lengths, col_bits, col_lengths, whole,
-                  alpha, beta, c, rs, cs, rows, cols, region);
+                  alpha, beta, c, rs, cs, rows, cols, region, parts);
 }

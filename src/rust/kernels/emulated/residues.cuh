@@ -74,13 +74,13 @@ __device__ __forceinline__ unsigned magnitudes(const i64* y, int shift) {
     return word;
 }
 
-// A block makes one tile of every plane. Entry k of line r is x[r + k ld], or x[r ld + k] if
-// `along`. `plane` is the number of row tiles of a plane. With a `count` of 0 there is one plane,
-// of magnitudes in units of 2^shift.
+// `parts` blocks, at most 8, make one tile of every plane. Entry k of line r is x[r + k ld], or
+// x[r ld + k] if `along`. `plane` is the number of row tiles of a plane. With a `count` of 0 there
+// is one plane, of magnitudes in units of 2^shift.
 template <bool along>
 __device__ __forceinline__ void make(const double* x, i64 ld, int lines, int depth, float bits,
                                      const float* lengths, const planes::Tables* tables,
-                                     int count, int shift, char* out, int plane) {
+                                     int count, int shift, char* out, int plane, int parts) {
     __shared__ float4 weights[planes::MOST];
     __shared__ float moduli[planes::MOST];
     const int t = threadIdx.x;
@@ -95,9 +95,10 @@ __device__ __forceinline__ void make(const double* x, i64 ld, int lines, int dep
     // that every sector of memory is read and written by one instruction.
     const int half = t / 4 % 8 + t / 32 % 2 * 8, chunk = half / 2;
     const int first = blockIdx.y * planes::DEPTH + half * 8;
+    const int tile = blockIdx.x / parts, part = blockIdx.x % parts;
 #pragma unroll 1
-    for (int line = t % 4 + t / 64 * 4; line < planes::ROWS; line += 16) {
-        const int there = blockIdx.x * planes::ROWS + line;
+    for (int line = t % 4 + t / 64 * 4 + 16 * part; line < planes::ROWS; line += 16 * parts) {
+        const int there = tile * planes::ROWS + line;
         const int s = there < lines ? scale(bits, lengths[there]) : 0;
         const int left = there < lines ? depth - first : 0;
         const double* from = along ? x + there * ld + first : x + there + first * ld;
@@ -125,7 +126,7 @@ __device__ __forceinline__ void make(const double* x, i64 ld, int lines, int dep
             word[q] = __byte_perm(__byte_perm((unsigned)z[0], (unsigned)z[1], 0x0040),
                                   __byte_perm((unsigned)z[2], (unsigned)z[3], 0x0040), 0x5410);
         }
-        char* to = out + ((i64)blockIdx.x * gridDim.y + blockIdx.y) * planes::BYTES +
+        char* to = out + ((i64)tile * gridDim.y + blockIdx.y) * planes::BYTES +
                    line * planes::DEPTH + (chunk ^ line % 8) * 16 + half % 2 * 8;
         *(uint2*)to = make_uint2(word[0], word[1]);
 #pragma unroll 1

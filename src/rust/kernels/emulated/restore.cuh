@@ -47,13 +47,13 @@ __device__ __forceinline__ double value(unsigned low, unsigned middle, unsigned 
     return negative && x != 0 ? -x : x;
 }
 
-// A block restores one tile of C: C <- alpha C' 2^-scales + beta C.
+// Some blocks, `parts`, restore one tile of C: C <- alpha C' 2^-scales + beta C.
 __device__ __forceinline__ void tile(const unsigned* planes_of_c, int count,
                                      const planes::Tables* tables, float row_bits,
                                      const float* row_lengths, float col_bits,
                                      const float* col_lengths, bool whole, double alpha,
                                      double beta, double* c, i64 rs, i64 cs, int rows, int cols,
-                                     int region) {
+                                     int region, int parts) {
     constexpr int GROUPS = planes::MOST / 4;
     unsigned fractions[planes::FRACTION][GROUPS];
 #pragma unroll
@@ -61,11 +61,12 @@ __device__ __forceinline__ void tile(const unsigned* planes_of_c, int count,
 #pragma unroll
         for (int g = 0; g < GROUPS; g++) fractions[i][g] = tables->fractions[i][g];
     const int t = threadIdx.x, lane = t % 32;
-    const i64 stride = (i64)gridDim.x * gridDim.y * planes::WORDS;
+    const int tile = blockIdx.y / parts, part = blockIdx.y % parts;
+    const i64 stride = (i64)gridDim.x * (gridDim.y / parts) * planes::WORDS;
     const unsigned* from =
-        planes_of_c + ((i64)blockIdx.y * gridDim.x + blockIdx.x) * planes::WORDS + t;
+        planes_of_c + ((i64)tile * gridDim.x + blockIdx.x) * planes::WORDS + part * 256 + t;
     const int row0 = blockIdx.x * planes::ROWS + t / 32 * 16 + lane / 4;
-    const int col0 = blockIdx.y * planes::COLS + 2 * (lane % 4);
+    const int col0 = tile * planes::COLS + 2 * (lane % 4);
     int row_scales[2];
 #pragma unroll
     for (int v = 0; v < 2; v++) {
@@ -73,7 +74,7 @@ __device__ __forceinline__ void tile(const unsigned* planes_of_c, int count,
         row_scales[v] = row < rows ? residues::scale(row_bits, row_lengths[row]) : 0;
     }
 #pragma unroll 1
-    for (int u = 0; u < planes::COLS / 8; u++, from += 256) {
+    for (int u = part; u < planes::COLS / 8; u += parts, from += 256 * parts) {
         if (col0 - 2 * (lane % 4) + 8 * u >= cols) break;
         unsigned words[planes::MOST];
 #pragma unroll

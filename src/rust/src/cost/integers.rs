@@ -1,6 +1,7 @@
 //! How long a double product takes that is computed from 8-bit integers, and whether that pays.
 
-/// The size of a product: C has m x n entries, of which only a triangle may be wanted.
+/// The size of a product: C has m x n entries, of which only a triangle may be wanted, with what is
+/// below it or to its right.
 #[derive(Debug, Clone, Copy)]
 pub struct Size {
     pub m: usize,
@@ -11,12 +12,11 @@ pub struct Size {
 
 impl Size {
     pub fn operations(&self) -> f64 {
-        let all = 2.0 * self.m as f64 * self.n as f64 * self.k as f64;
+        let mut entries = self.m as f64 * self.n as f64;
         if self.triangle {
-            all / 2.0
-        } else {
-            all
+            entries -= (self.m.min(self.n) as f64).powi(2) / 2.0;
         }
+        2.0 * entries * self.k as f64
     }
 }
 

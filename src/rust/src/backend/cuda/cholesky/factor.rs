@@ -9,6 +9,7 @@ use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
 use crate::backend::cuda::gemm::gemm_syrk::multiply;
 use crate::backend::cuda::gemm::update::{Bound, Update, UpdatedPart};
 use crate::backend::cuda::matrix::views::View;
+use crate::backend::cuda::precision::via_f64::pays;
 use crate::backend::cuda::triangular::trsm::solve_lower;
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Uplo;
@@ -41,7 +42,11 @@ fn factor_in_parts<T: Scalar>(ctx: &'static Context, largest: usize, a: View<T>)
         Some(order) => order,
         None => {
             let order = Buffer::zeroed::<i32>(ctx, 1)?;
-            factor_lower(ctx, largest, a, 0, &order)?;
+            if largest >= BLOCK && has_tiles::<T>(ctx) {
+                factor_lower(ctx, largest, a, 0, &order)?;
+            } else {
+                factor_columns(ctx, a, (0, a.rows), &order)?;
+            }
             order
         }
     };
@@ -88,6 +93,47 @@ fn start<T: Scalar>(ctx: &'static Context, a: View<T>, largest: usize) -> Result
         None => via_f64::start_cholesky(ctx, a, largest),
         started => Ok(started),
     }
+}
+
+/// Whether blocks of this type can be factored by one launch.
+fn has_tiles<T: Scalar>(ctx: &Context) -> bool {
+    tiles::are_supported::<T>(ctx) || (pays::<T>(ctx) && tiles::are_supported::<f64>(ctx))
+}
+
+/// Factors `width` columns from `first` on, to which earlier ones were applied. The left half of
+/// them is subtracted from the right one, with all rows below: few products with many rows.
+fn factor_columns<T: Scalar>(
+    ctx: &'static Context,
+    a: View<T>,
+    (first, width): (usize, usize),
+    info: &Buffer,
+) -> Result<()> {
+    let part = |row: usize, col: usize, cols: usize| a.sub(row, col, a.rows - row, cols);
+    if width <= BLOCK {
+        let block = a.sub(first, first, width, width);
+        ctx.launch::<T>(
+            FACTOR,
+            1,
+            1,
+            256,
+            &args![width as i32, block.ptr, block.rs, block.cs, first, info.ptr],
+        )?;
+        let below = part(first + width, first, width);
+        solve_lower(ctx, (false, Bound::Norms), block, below.t(), info.ptr)?;
+        return ctx.fence();
+    }
+    let half = width.div_ceil(2).next_multiple_of(BLOCK);
+    let (middle, rest) = (first + half, width - half);
+    factor_columns(ctx, a, (first, half), info)?;
+    let update = Update {
+        triangle: UpdatedPart::Lower,
+        stop: info.ptr,
+        ..Update::subtract().by_norms()
+    };
+    let rows = part(middle, first, half);
+    let top = rows.sub(0, 0, rest, half);
+    multiply(ctx, update, rows, top.t(), part(middle, middle, rest))?;
+    factor_columns(ctx, a, (middle, rest), info)
 }
 
 /// `first` is the row of the whole matrix at which this part starts; `info` is set to the order of
@@ -256,6 +302,7 @@ mod tests {
         };
         for upper in [false, true] {
             let whole = factor(n, &[], upper).unwrap();
+            // With 0 by columns.
             for largest in [0, 64, 130, 300, 640] {
                 let r = factor(largest, &[], upper).unwrap();
                 for j in 0..n {

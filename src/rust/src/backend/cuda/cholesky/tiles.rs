@@ -70,6 +70,15 @@ impl TileGrid {
     }
 }
 
+/// Whether the GPU can factor a small matrix of this type by one launch.
+pub(crate) fn are_supported<T: Scalar>(ctx: &Context) -> bool {
+    let properties = &ctx.properties;
+    size_of::<T>() == size_of::<f64>()
+        && properties.cooperative
+        && properties.shared >= shared_bytes(properties.capability)
+        && ctx.has(Family::CholeskyTiles)
+}
+
 /// Starts the factorization of the lower triangle of a view. The buffer's first i32 will be the
 /// 1-based order of the first leading minor that is not positive, or negative. None, with nothing
 /// done, if the GPU does not support this, or the order is greater than `largest`.
@@ -81,12 +90,9 @@ pub(crate) fn start<T: Scalar>(
     let n = a.rows;
     let properties = &ctx.properties;
     let shared = shared_bytes(properties.capability);
-    let usable = size_of::<T>() == size_of::<f64>()
-        && (1..=largest).contains(&n)
+    let usable = (1..=largest).contains(&n)
         && (n as f64).powi(3) / 3.0 <= properties.launch_operations::<T>()
-        && properties.cooperative
-        && properties.shared >= shared
-        && ctx.has(Family::CholeskyTiles);
+        && are_supported::<T>(ctx);
     if !usable {
         return Ok(None);
     }

@@ -58,11 +58,41 @@ pub(super) fn in_doubles<T: Scalar>(
     b: View<T>,
     c: View<T>,
 ) -> Result<()> {
+    if update.triangle != UpdatedPart::Full && c.rows != c.cols {
+        return trapezoid_in_doubles(ctx, update, a, b, c);
+    }
     if tiled::multiply(ctx, update, a, b, c)? {
         return Ok(());
     }
     let flops = ctx.properties.launch_operations::<T>() / SLOWER;
     multiply_in_parts(ctx, flops, update, a, b, c)
+}
+
+/// The square at the diagonal, and what is below it or to its right.
+fn trapezoid_in_doubles<T: Scalar>(
+    ctx: &'static Context,
+    update: Update<T>,
+    a: View<T>,
+    b: View<T>,
+    c: View<T>,
+) -> Result<()> {
+    let (n, k) = (c.rows.min(c.cols), a.cols);
+    let (top, left) = (a.sub(0, 0, n, k), b.sub(0, 0, k, n));
+    in_doubles(ctx, update, top, left, c.sub(0, 0, n, n))?;
+    let full = Update {
+        triangle: UpdatedPart::Full,
+        ..update
+    };
+    let (rows, cols) = (c.rows - n, c.cols - n);
+    match update.triangle {
+        UpdatedPart::Lower if rows > 0 => {
+            in_doubles(ctx, full, a.sub(n, 0, rows, k), left, c.sub(n, 0, rows, n))
+        }
+        UpdatedPart::Upper if cols > 0 => {
+            in_doubles(ctx, full, top, b.sub(0, n, k, cols), c.sub(0, n, n, cols))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// `C <- beta C`

@@ -3,7 +3,8 @@
 
 use crate::base::scalar::Scalar;
 
-/// Which part of C is computed; the rest is neither read nor written.
+/// Which part of C is computed; the rest is neither read nor written. Lower has the entries (i, j)
+/// with i >= j, upper those with i <= j, also where C is not square.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum UpdatedPart {
     Full = 0,

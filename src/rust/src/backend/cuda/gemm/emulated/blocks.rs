@@ -1,6 +1,6 @@
 //! Computes a product from integers, block by block of C.
 
-use super::job::{Block, EmulatedProduct, Planes};
+use super::job::{parts, Block, EmulatedProduct, Planes};
 use super::moduli::Tables;
 use super::proof::Unproven;
 use crate::backend::cuda::driver::buffer::where_there_is_room;
@@ -11,6 +11,9 @@ use crate::base::progress;
 use crate::base::scalar::Scalar;
 
 const RESTORE: Kernel = Kernel::new(Family::Emulated, "residues_restore_tiles");
+
+/// Blocks that share a tile of C, at most.
+const PARTS_OF_C: usize = 16;
 
 impl<T: Scalar> EmulatedProduct<'_, T> {
     pub(super) fn run(self) -> Result<bool> {
@@ -63,10 +66,11 @@ impl<T: Scalar> EmulatedProduct<'_, T> {
         let c = self.c.sub(block.row, block.col, block.rows, block.cols);
         let (row_tiles, col_tiles) = block.tiles();
         let (rows, cols) = self.lengths_of(block);
+        let parts = parts(self.ctx, row_tiles * col_tiles, PARTS_OF_C);
         self.ctx.launch::<f64>(
             RESTORE,
             row_tiles,
-            col_tiles,
+            col_tiles * parts,
             256,
             &args![
                 planes.block.ptr,
@@ -86,6 +90,7 @@ impl<T: Scalar> EmulatedProduct<'_, T> {
                 block.cols as i32,
                 block.part as i32,
                 unproven.as_ref().map_or(0, |u| u.flags.ptr),
+                parts as i32,
                 self.update.stop
             ],
         )?;

@@ -125,3 +125,50 @@ fn cancelled_launches_change_nothing() {
         }
     }
 }
+
+/// A triangle with the rows below it, or the columns to its right: the entries of doubles, and no
+/// others.
+#[test]
+fn trapezoids_have_their_entries() {
+    let Some(ctx) = context() else { return };
+    for (m, n, k) in [
+        (700, 300, 128),
+        (301, 300, 64),
+        (900, 65, 600),
+        (300, 620, 96),
+    ] {
+        let a = Mat::from_fn(m, k, |i, j| scattered(i, j, 1));
+        let b = Mat::from_fn(k, n, |i, j| scattered(i, j, 2));
+        let triangle = if m > n {
+            UpdatedPart::Lower
+        } else {
+            UpdatedPart::Upper
+        };
+        for transposed in [false, true] {
+            let (rows, cols) = if transposed { (n, m) } else { (m, n) };
+            let c0 = Mat::from_fn(rows, cols, |i, j| scattered(i, j, 3));
+            for bound in [Bound::Norms, Bound::Entries] {
+                let update = Update {
+                    triangle,
+                    bound,
+                    ..Update::subtract()
+                };
+                let by = |by: By| subtracted(ctx, by, update, transposed, (&a, &b, &c0));
+                let (got, want) = (by(By::Integers), by(By::Doubles));
+                for j in 0..cols {
+                    for i in 0..rows {
+                        let (row, col) = if transposed { (j, i) } else { (i, j) };
+                        let inside = (row >= col) == (m > n) || row == col;
+                        let sum: f64 = (0..k).map(|l| a[(row, l)] * b[(l, col)]).sum();
+                        let exact = c0[(i, j)] - if inside { sum } else { 0.0 };
+                        for c in [&got, &want] {
+                            let error = (c[(i, j)] - exact).abs();
+                            assert!(error < 1e-12, "{m} {n} {bound:?} ({i}, {j}): {error}");
+                            assert!(inside || c[(i, j)] == c0[(i, j)]);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -15,6 +15,15 @@ pub(super) const ROWS: usize = 128;
 pub(super) const COLS: usize = 256;
 pub(super) const DEPTH: usize = 128;
 
+/// Blocks for each multiprocessor that hide the wait for memory.
+const BLOCKS: usize = 4;
+
+/// How many blocks share a tile where there are few: a power of two, at most `most`.
+pub(super) fn parts(ctx: &Context, tiles: usize, most: usize) -> usize {
+    let wanted = (BLOCKS * ctx.multiprocessors()).div_ceil(tiles.max(1));
+    wanted.next_power_of_two().min(most)
+}
+
 /// A product of measured operands. Columns of C are contiguous, or it has no contiguous dimension.
 pub(super) struct EmulatedProduct<'t, T> {
     pub(super) ctx: &'static Context,

@@ -11,8 +11,11 @@ const ACROSS: Kernel = Kernel::new(Family::Emulated, "lines_measure_across");
 const FINISH: Kernel = Kernel::new(Family::Emulated, "lines_finish_slices");
 const DECIDE: Kernel = Kernel::new(Family::Emulated, "bound_decide_lines");
 
-/// Depth of a slice that one warp or eight threads measure.
-const SLICE: usize = 1024;
+/// Depth of a slice that one warp or eight threads measure: the longest, and the shortest, of which
+/// a line has up to [`FEW`]. It depends on the depth alone, so that all GPUs round alike.
+const LONGEST: usize = 1024;
+const SHORTEST: usize = 128;
+const FEW: usize = 8;
 
 /// Logarithms of norms, sums of a row's and a column's, beyond which scales or entries of C may
 /// not be normal numbers.
@@ -161,7 +164,8 @@ pub(super) fn measure(
     summary.fill(0x80, 8 * NUMBERS)?;
     let mut lengths = Vec::new();
     for (which, x) in operands.iter().enumerate() {
-        let slices = x.depth.div_ceil(SLICE).min(1 << 15);
+        let short = x.depth.div_ceil(SHORTEST).min(FEW);
+        let slices = x.depth.div_ceil(LONGEST).clamp(short, 1 << 15);
         let slice = x.depth.div_ceil(slices);
         let sums = Buffer::of::<i32>(ctx, NUMBERS * slices * x.lines)?;
         let norms = Buffer::of::<f32>(ctx, x.lines)?;

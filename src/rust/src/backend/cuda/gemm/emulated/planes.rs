@@ -1,6 +1,6 @@
 //! Makes planes of operands, and multiplies them.
 
-use super::job::{Block, EmulatedProduct, Planes, COLS, DEPTH};
+use super::job::{parts, Block, EmulatedProduct, Planes, COLS, DEPTH};
 use super::lines::Operand;
 use super::moduli::Tables;
 use super::plan::Proof;
@@ -16,6 +16,9 @@ const MAKE_ACROSS: Kernel = Kernel::new(Family::Emulated, "residues_make_across"
 
 /// Row tiles of a band: with 16 a band of A and the columns that pass stay in the cache.
 const BAND: usize = 16;
+
+/// Blocks that share a tile of an operand, at most.
+const PARTS_OF_LINES: usize = 8;
 
 impl<T: Scalar> EmulatedProduct<'_, T> {
     /// Multiplies a block's residues, or the magnitudes of a proof.
@@ -99,9 +102,10 @@ impl<T: Scalar> EmulatedProduct<'_, T> {
         };
         let bits = [self.integers.bits.0, self.integers.bits.1][which];
         let lengths = self.lengths[which.min(self.lengths.len() - 1)].ptr + 4 * line as u64;
+        let parts = parts(self.ctx, tiles * steps.div_ceil(DEPTH), PARTS_OF_LINES);
         self.ctx.launch::<f64>(
             kernel,
-            tiles,
+            tiles * parts,
             steps.div_ceil(DEPTH),
             256,
             &args![
@@ -116,6 +120,7 @@ impl<T: Scalar> EmulatedProduct<'_, T> {
                 proof.map_or(0, |proof| proof.shifts[which]),
                 to.ptr,
                 tiles as i32,
+                parts as i32,
                 self.update.stop
             ],
         )

@@ -115,8 +115,8 @@ uses_of_package() {
 
 # Each of these leaves a core idle for part of its time, so that two take less together than one
 # after the other. Next to tests of R run those of `make test-next`, and a compilation of the lowest
-# priority. `make check` builds the package as users do. R CMD check there and in `make test-next` builds the vignettes
-# again, which R CMD build has just built from the same sources.
+# priority. `make check` builds the package as users do. R CMD check there and in `make test-next`
+# builds the vignettes again, which R CMD build has just built from the same sources.
 lints &
 step "package: R CMD build" env CUDAFACTOR_PROFILE=r-check sh tools/build.sh
 wait

@@ -122,8 +122,8 @@ extern "C" __global__ void __launch_bounds__(256)
 
 namespace {
 
-// Where the square of 256 x 256 entries stands that a block's tile of C, in that column of tiles, is
-// half of.
+// Where the square of 256 x 256 entries stands of which a block's tile of C is half. `col` is the
+// column of the tile.
 __device__ __forceinline__ i64 square_of_tile(int col) {
     return (i64)col * ((gridDim.x + 1) / 2) + blockIdx.x / 2;
 }

@@ -1,7 +1,7 @@
 //! Products, triangular systems, norms.
 
 use crate::backend::cuda::driver::guards::require;
-use crate::backend::cuda::gemm::update::Update;
+use crate::backend::cuda::gemm::update::{Bound, Update};
 use crate::backend::cuda::matrix::views::Matrix;
 use crate::backend::cuda::{elementwise, gemm, triangular, CudaDevice};
 use crate::base::error::Result;
@@ -42,7 +42,7 @@ impl<T: Scalar> Blas<T> for CudaDevice {
             a.view()
         };
         require(c.shape() == (a.rows, a.rows), "syrk: shapes do not fit")?;
-        gemm::gemm_syrk::square(self.ctx, a, c.view())
+        gemm::gemm_syrk::square(self.ctx, Bound::Entries, a, c.view())
     }
 
     fn trsm(

@@ -6,7 +6,7 @@ use super::vector;
 use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::{args, scalar, Family, Kernel};
-use crate::backend::cuda::gemm::update::{Update, UpdatedPart, FENCED};
+use crate::backend::cuda::gemm::update::{Bound, Update, UpdatedPart, FENCED};
 use crate::backend::cuda::matrix::views::{blocks_for, View};
 use crate::base::error::Result;
 use crate::base::progress;
@@ -276,12 +276,21 @@ fn multiply_once<T: Scalar>(
 }
 
 /// `C <- A A'`, exactly symmetric: one triangle is computed and mirrored.
-pub(crate) fn square<T: Scalar>(ctx: &'static Context, a: View<T>, c: View<T>) -> Result<()> {
+pub(crate) fn square<T: Scalar>(
+    ctx: &'static Context,
+    bound: Bound,
+    a: View<T>,
+    c: View<T>,
+) -> Result<()> {
     let update = Update {
         triangle: UpdatedPart::Lower,
+        bound,
         ..Update::assign()
     };
-    if a.cols > 0 && !c.is_empty() {
+    if c.is_empty() {
+        return Ok(());
+    }
+    if a.cols > 0 {
         if emulated::product::multiply(ctx, update, (a, a.t(), c), &in_doubles)? {
             return mirror(ctx, c);
         }
@@ -289,7 +298,10 @@ pub(crate) fn square<T: Scalar>(ctx: &'static Context, a: View<T>, c: View<T>) -
             return Ok(());
         }
     }
-    multiply(ctx, update, a, a.t(), c)?;
+    match a.cols {
+        0 => scale(ctx, update, c)?,
+        _ => in_doubles(ctx, update, a, a.t(), c)?,
+    }
     mirror(ctx, c)
 }
 

@@ -13,6 +13,7 @@ use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
 use crate::backend::cuda::gemm::gemm_syrk::square;
+use crate::backend::cuda::gemm::update::Bound;
 use crate::backend::cuda::matrix::views::View;
 use crate::base::error::Result;
 use crate::base::scalar::Scalar;
@@ -70,7 +71,7 @@ impl Panels {
         let Reflector { v: q, t } = to;
         let shared = eliminating::<T>(n);
         let rows = Rows::of::<T>(self.ctx, m, n);
-        square(self.ctx, a.t(), gram)?;
+        square(self.ctx, Bound::Norms, a.t(), gram)?;
         self.ctx.launch_shared::<T>(
             FACTOR,
             (1, 1),
@@ -85,7 +86,7 @@ impl Panels {
             rows.shared,
             &args![m, n as i32, a.ptr, a.ld(), r1, q.ptr, q.ld(), self.stop.ptr],
         )?;
-        square(self.ctx, q.t(), gram)?;
+        square(self.ctx, Bound::Norms, q.t(), gram)?;
         self.ctx.launch_shared::<T>(
             RECONSTRUCT,
             (1, 1),

@@ -6,7 +6,7 @@ use crate::backend::cuda::driver::buffer::{where_there_is_room, Buffer};
 use crate::backend::cuda::driver::context::Context;
 use crate::backend::cuda::driver::kernels::{args, Family, Kernel};
 use crate::backend::cuda::gemm::gemm_syrk::{multiply, square};
-use crate::backend::cuda::gemm::update::Update;
+use crate::backend::cuda::gemm::update::{Bound, Update};
 use crate::backend::cuda::matrix::views::{blocks_for, View};
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Trans;
@@ -148,7 +148,7 @@ impl BlockReflector {
             &args![m, width as i32, a.ptr, a.ld(), h.v.ptr, h.v.ld()],
         )?;
         let gram = self.small(&self.gram, at, width);
-        square(self.ctx, h.v.t(), gram)?;
+        square(self.ctx, Bound::Norms, h.v.t(), gram)?;
         let panel = self::width::<T>(self.ctx);
         // A launch makes T of each LD reflectors, if these fit.
         let at_once = if panel == LD { width } else { panel };
@@ -210,7 +210,7 @@ impl BlockReflector {
             .sub(0, at, at, width);
         let assign = Update {
             stop,
-            ..Update::assign()
+            ..Update::assign().by_norms()
         };
         // Above, the last ones are zero.
         let (first, last) = (v.sub(at, 0, rows - at, at), v.sub(at, at, rows - at, width));

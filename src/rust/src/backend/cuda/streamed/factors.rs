@@ -250,7 +250,12 @@ pub(crate) fn crossprod<T: Scalar>(
             let (before, block) = (a.sub(0, 0, m, first), a.sub(0, first, m, width));
             let beside = c.sub(first, 0, width, first);
             gemm::gemm_syrk::multiply(ctx, Update::assign(), block.t(), before, beside)?;
-            gemm::gemm_syrk::square(ctx, block.t(), c.sub(first, first, width, width))?;
+            gemm::gemm_syrk::square(
+                ctx,
+                Bound::Entries,
+                block.t(),
+                c.sub(first, first, width, width),
+            )?;
         }
         gemm::gemm_syrk::mirror(ctx, c)?;
         way.leave(0)

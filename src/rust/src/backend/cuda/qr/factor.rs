@@ -140,8 +140,7 @@ impl<T: Scalar> Factoring<'_, T> {
             let last = end.min(start + self.width);
             self.make(panels, made.max(start), last)?;
             let next = end.min(last + self.width);
-            let turns = self.take_turns() && self.looks_ahead();
-            let ahead = panels.filter(|_| last < next && next < n && turns);
+            let ahead = panels.filter(|_| last < next && next < n && self.take_turns());
             let Some(panels) = ahead else {
                 self.change(start, last, last, n)?;
                 continue;
@@ -204,12 +203,6 @@ impl<T: Scalar> Factoring<'_, T> {
         };
         self.by_columns(at)?;
         Ok(end.min(at + self.panel))
-    }
-
-    /// Whether panels are factored while other columns are changed. Where double precision is slow,
-    /// they need all multiprocessors, and the first stream alone has products from integers.
-    fn looks_ahead(&self) -> bool {
-        size_of::<T>() == size_of::<f32>() || self.ctx.properties.double_keeps_up()
     }
 
     /// Whether there are blocks of several panels, and two of them.

@@ -95,7 +95,10 @@ impl BlockReflector {
         })
     }
 
-    /// Two that alternate; the second has width 0 if it is not wanted or memory is too small.
+    /// Two that alternate, so that one is made during the products of the other. The second has
+    /// width 0 if it is not wanted, if memory is too small, or if double precision is slow: what
+    /// makes a block needs all multiprocessors then, and products from integers, which the first
+    /// stream alone has.
     pub(crate) fn pair<T: Scalar>(
         ctx: &'static Context,
         width: usize,
@@ -104,7 +107,8 @@ impl BlockReflector {
         two: bool,
     ) -> Result<[Self; 2]> {
         let first = Self::new::<T>(ctx, width, rows, cols)?;
-        let second = match two {
+        let fast = size_of::<T>() == size_of::<f32>() || ctx.properties.double_keeps_up();
+        let second = match two && fast {
             true => where_there_is_room(Self::new::<T>(ctx, width, rows, cols))?,
             false => None,
         };

@@ -29,8 +29,8 @@ const CONVERT: f64 = 3.6e-13;
 const RESTORE: f64 = 5.4e-13;
 
 /// Seconds of launches, and of the wait for what operands need.
-const START: f64 = 45e-6;
-const WAIT: f64 = 105e-6;
+const START: f64 = 35e-6;
+const WAIT: f64 = 30e-6;
 
 /// Products from integers must be faster by this factor.
 const MARGIN: f64 = 1.1;

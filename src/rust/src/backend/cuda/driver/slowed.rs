@@ -19,6 +19,7 @@ use super::kernels::{Arg, Kernel};
 use crate::base::error::Result;
 use crate::base::scalar::Scalar;
 use crate::cost::flops::{lu_flops, qr_flops};
+use crate::cost::integers::Size;
 
 /// `slowed_mark(at)` stores the time; `slowed_wait(at, nanoseconds, stop)` waits until so much has
 /// passed since, unless the flag `stop` has cancelled what was launched.
@@ -56,9 +57,9 @@ AGAIN:
 }
 ";
 
-/// A launch takes at least so long on any GPU, in seconds: what would be slowed to less is left
-/// alone, since the two kernels around it take longer.
-const SHORTEST: f64 = 2e-6;
+/// From one launch to the next, any GPU takes so many seconds. What would be slowed to less is left
+/// alone.
+const SHORTEST: f64 = 3e-6;
 
 /// Operations in double precision in a cycle of a multiprocessor, at most; none if nothing is
 /// slowed.
@@ -79,12 +80,13 @@ fn operations(kernel: Kernel, args: &[Arg]) -> Option<f64> {
     let name = kernel.name;
     Some(match name {
         "matrix_multiply_tiled" => {
-            let all = 2.0 * size(0) * size(1) * size(2);
-            if whole(15) == 0 {
-                all
-            } else {
-                all / 2.0
-            }
+            let size = Size {
+                m: whole(0),
+                n: whole(1),
+                k: whole(2),
+                triangle: whole(15) != 0,
+            };
+            size.operations()
         }
         "triangle_solve_block" => size(0).powi(2) * size(1),
         "cholesky_factor_block" | "panel_factor_gram" | "reflectors_triangle_block" => {

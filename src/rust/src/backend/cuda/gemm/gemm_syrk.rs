@@ -11,6 +11,7 @@ use crate::backend::cuda::matrix::views::{blocks_for, View};
 use crate::base::error::Result;
 use crate::base::progress;
 use crate::base::scalar::Scalar;
+use crate::cost::integers::Size;
 
 const MULTIPLY: Kernel = Kernel::new(Family::Gemm, "matrix_multiply_tiled");
 const REDUCE: Kernel = Kernel::new(Family::Gemm, "slices_reduce_ordered");
@@ -24,6 +25,9 @@ const TILE: usize = 64;
 const FEW_TILES: usize = 128;
 const BLOCKS_WANTED: usize = 256;
 const SHORTEST_SLICE: usize = 256;
+/// The same where double precision is slow, so that all multiprocessors take part: one takes 16 us
+/// for so much of a tile.
+const SHORTEST_SLOW: usize = 16;
 
 /// These products run at a quarter of the rate by which launches are measured, or at less.
 const SLOWER: f64 = 4.0;
@@ -58,7 +62,8 @@ pub(super) fn in_doubles<T: Scalar>(
     b: View<T>,
     c: View<T>,
 ) -> Result<()> {
-    if update.triangle != UpdatedPart::Full && c.rows != c.cols {
+    let triangle = update.triangle != UpdatedPart::Full;
+    if triangle && c.rows != c.cols && tiled::has_kernels::<T>(ctx) {
         return trapezoid_in_doubles(ctx, update, a, b, c);
     }
     if tiled::multiply(ctx, update, a, b, c)? {
@@ -68,7 +73,8 @@ pub(super) fn in_doubles<T: Scalar>(
     multiply_in_parts(ctx, flops, update, a, b, c)
 }
 
-/// The square at the diagonal, and what is below it or to its right.
+/// The square at the diagonal, and what is below it or to its right: the kernels in tiles have no
+/// other triangle.
 fn trapezoid_in_doubles<T: Scalar>(
     ctx: &'static Context,
     update: Update<T>,
@@ -204,10 +210,12 @@ fn multiply_once<T: Scalar>(
     } = update;
     let (m, n, k) = (c.rows, c.cols, a.cols);
     let tiles = m.div_ceil(TILE) * n.div_ceil(TILE);
+    let fast = size_of::<T>() == size_of::<f32>() || ctx.properties.double_keeps_up();
+    let shortest = if fast { SHORTEST_SLICE } else { SHORTEST_SLOW };
     let slices = if tiles >= FEW_TILES {
         1
     } else {
-        BLOCKS_WANTED.div_ceil(tiles).min(k / SHORTEST_SLICE).max(1)
+        BLOCKS_WANTED.div_ceil(tiles).min(k / shortest).max(1)
     };
     let slice = k.div_ceil(slices).next_multiple_of(16);
     let slices = k.div_ceil(slice);
@@ -263,11 +271,14 @@ fn multiply_once<T: Scalar>(
             ],
         )?;
     }
-    let operations = 2.0 * m as f64 * n as f64 * k as f64;
-    progress::advance(match triangle {
-        UpdatedPart::Full => operations,
-        _ => operations / 2.0,
-    });
+    let size = Size {
+        m,
+        n,
+        k,
+        triangle: triangle != UpdatedPart::Full,
+    };
+    let operations = size.operations();
+    progress::advance(operations);
     let launches = SLOWER * operations / ctx.properties.launch_operations::<T>();
     if launches > FENCED {
         ctx.fence_after(launches)?;

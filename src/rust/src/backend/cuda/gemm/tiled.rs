@@ -67,6 +67,14 @@ impl ProductSplit {
     }
 }
 
+/// Whether the GPU has such kernels.
+pub(crate) fn has_kernels<T: Scalar>(ctx: &Context) -> bool {
+    ctx.has(match is_single::<T>() {
+        true => Family::ProductSingle,
+        false => Family::Product,
+    })
+}
+
 /// `C <- alpha A B + beta C` or one triangle of it. False, with nothing done, if no kernel is for
 /// it or none is faster.
 pub(crate) fn multiply<T: Scalar>(

@@ -20,7 +20,7 @@ subjects <- list(
     "gpu-peers", "gpu-peers-lu-qr", "gpu-peers-vectors", "gpu-peers-traits", "gpu-peers-joins",
     "gpu-families", "emulated-stages", "gpu-peers-integers", "gpu-peers-integers-large",
     "gpu-peers-integers-eager", "gpu-peers-integers-factors", "gpu-peers-doubles",
-    "gpu-peers-doubles-large", "card-integers", "card-doubles"
+    "gpu-peers-doubles-large", "card-integers", "card-doubles", "emulated-zeros"
   ),
   "Eigenvalues and singular values" = c(
     "gpu-peers-eigen", "gpu-peers-eigen-large", "gpu-peers-eigen-batch", "eigen-host", "eigen-cpu",

@@ -14,7 +14,8 @@ orders <- as.integer(grep("^[0-9]+$", words, value = TRUE))
 if (!length(orders)) orders <- c(4096L, 8192L)
 
 set.seed(1)
-normal <- function(n) matrix(rnorm(n * n), n)
+# A million numbers, again and again.
+normal <- function(n) matrix(rep_len(rnorm(1e6 + 3), n * n), n)
 holed <- function(n, share) normal(n) * (runif(n * n) >= share)
 # A model matrix: half of its columns are groups of twenty, of which each row is in one; half are
 # numbers.

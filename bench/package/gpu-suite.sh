@@ -56,20 +56,6 @@ alone() {
   esac
 }
 
-# batches N COMMAND: runs COMMAND for each line of what it reads, N at a time, and waits for all of
-# them.
-batches() {
-  started=
-  while read -r each; do
-    "$2" "$each" &
-    started="$started $!"
-    [ "$(echo "$started" | wc -w)" -ge "$1" ] || continue
-    wait $started
-    started=
-  done
-  wait
-}
-
 # sanitize TOOL SHAPES
 sanitize() {
   began=$(date +%s)
@@ -93,10 +79,10 @@ checkers() {
 
 rust_part() {
   checkers >"$folder/checked" &
-  # Four at a time, while the checkers run.
+  # Four at a time, while the checkers run. Each begins as soon as another one ends.
   for program in "$programs"/*; do
     if [ -x "$program" ] && ! alone "$program"; then echo "$program"; fi
-  done | batches 4 rust
+  done | xargs -P 4 -n 1 sh "$0" --program "$folder" "$tests"
   wait
   for program in "$programs"/*; do
     [ -x "$program" ] && alone "$program" && rust "$program"
@@ -204,6 +190,11 @@ if [ "$1" = --file ]; then
   # One file of R tests, for xargs.
   folder=$2 tests=$3
   r "$4"
+  exit 0
+elif [ "$1" = --program ]; then
+  # One program of Rust tests.
+  folder=$2 tests=$3
+  rust "$4"
   exit 0
 elif [ "$1" = --example ]; then
   folder=$2 tests=$3

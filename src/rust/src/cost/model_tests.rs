@@ -176,8 +176,8 @@ fn a_slow_gpu_is_seen() {
     assert!(pays(&work, true, &XEON, &card, MARGIN));
 }
 
-/// The same card with products from integers takes large products and factorizations, not small
-/// ones. It is no slower with them than without.
+/// The same card with products from integers takes large products and factorizations. It is no
+/// slower with them than without.
 #[test]
 fn integers_make_a_slow_gpu_worth_it() {
     let doubles = Gpu {
@@ -200,8 +200,7 @@ fn integers_make_a_slow_gpu_worth_it() {
     assert!(pays(&product, false, &XEON, &card, MARGIN));
     for verb in [Verb::Product, Verb::Crossprod, Verb::Cholesky, Verb::Qr] {
         let of = |n| Work::square(verb, n);
-        let takes = |n, gpu: &Gpu| pays(&of(n), false, &XEON, gpu, MARGIN);
-        assert!(takes(8192, &card) && !takes(200, &card), "{verb:?}");
+        assert!(pays(&of(8192), false, &XEON, &card, MARGIN), "{verb:?}");
         for n in (64..9000).step_by(500) {
             let seconds = |gpu: &Gpu| gpu.seconds(&of(n), false);
             assert!(seconds(&card) <= seconds(&doubles), "{verb:?} {n}");

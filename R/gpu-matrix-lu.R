@@ -92,7 +92,9 @@ setMethod("rcond", signature("gpu_matrix", "character"), function(x, norm, ...) 
   rcond_resident(x, norm, sys.call(), ...)
 })
 
-# R's own method would call base R, not the methods of other packages.
+# There is no method for a missing `norm`: norm() in gpu-matrix-sums.R says why.
 #' @rdname gpu_matrix-methods
 #' @export
-setMethod("rcond", signature("ANY", "missing"), function(x, norm, ...) rcond(x, norm = "O", ...))
+setMethod("rcond", signature("ANY", "ANY"), function(x, norm, ...) {
+  if (missing(norm)) rcond(x, norm = "O", ...) else base::rcond(x, norm, ...)
+})

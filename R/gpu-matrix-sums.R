@@ -195,7 +195,12 @@ setMethod("norm", signature("gpu_matrix", "ANY"), function(x, type, ...) {
   abort_argument("type", base_text("'type' must be a character string"), sys.call())
 })
 
-# R's own method would call base R, not the methods of other packages.
+# Package Matrix has methods for these classes too. Unloading a package removes all methods of its
+# methods' classes, so ours would take Matrix's along. The next method does the work instead.
+removeMethod("norm", signature("ANY", "missing"))
+
 #' @rdname gpu_matrix_sums
 #' @export
-setMethod("norm", signature("ANY", "missing"), function(x, type, ...) norm(x, type = "O", ...))
+setMethod("norm", signature("ANY", "ANY"), function(x, type, ...) {
+  if (missing(type)) norm(x, type = "O", ...) else base::norm(x, type, ...)
+})

@@ -56,3 +56,33 @@ test_that("operators and products take both", {
   )
   expect_all("library(Matrix)", "library(cudafactor)", "thorough <- FALSE", script, attached)
 })
+
+test_that("package Matrix works after this one is unloaded", {
+  skip_unless(requireNamespace("Matrix", quietly = TRUE), "Matrix is not installed")
+  load <- "ns <- loadNamespace('cudafactor')"
+  unload <- "unloadNamespace('cudafactor')"
+  detach <- "detach('package:cudafactor', unload = TRUE)"
+  orders <- list(
+    c("library(Matrix)", load, unload), c(load, "library(Matrix)", unload),
+    c("library(Matrix)", "library(cudafactor)", detach),
+    c("library(cudafactor)", "library(Matrix)", detach),
+    c("library(Matrix)", load, unload, load, unload), c(load, unload, "library(Matrix)")
+  )
+  for (order in orders) expect_all(
+    order, "x <- matrix(c(2, 1, 1, 3), 2)",
+    "for (m in list(Matrix(x), Matrix(x, sparse = TRUE), as(x, 'generalMatrix'), x))",
+    "  stopifnot(norm(m) == 4, norm(m, 'I') == 4, all.equal(suppressWarnings(rcond(m)), 0.3125),",
+    "    all.equal(as.matrix(solve(m)), base::solve(x)), rowSums(m) == 3:4, diag(m) == 2:3,",
+    "    as.matrix(crossprod(m)) == base::crossprod(x), as.matrix(m %*% m) == x %*% x)"
+  )
+})
+
+test_that("norm() and rcond() need no second argument, also after package Matrix is unloaded", {
+  check <- c("x <- table(c(1, 1, 2), c(1, 2, 2))",
+    "stopifnot(norm(x) == base::norm(x), rcond(x) == base::rcond(x), norm(as_gpu(x)) == norm(x))")
+  expect_all("library(cudafactor)", check)
+  skip_unless(requireNamespace("Matrix", quietly = TRUE), "Matrix is not installed")
+  expect_all(
+    "ns <- loadNamespace('Matrix')", "library(cudafactor)", "unloadNamespace('Matrix')", check
+  )
+})

@@ -186,7 +186,21 @@ setAs("gpu_matrix", "logical", function(from) {
 setAs("gpu_matrix", "numeric", function(from) as.vector(from))
 
 #' @export
-is.array.gpu_matrix <- function(x) TRUE
+is.array.gpu_matrix <- function(x) {
+  # marginSums() would give its sums over a margin the class of `x` without the slots.
+  caller <- sys.parent()
+  if (caller > 0L && identical(sys.function(caller), base::marginSums) &&
+    length(sys.frame(caller)$margin)) {
+    abort_ordinary("marginSums()", sys.call(caller))
+  }
+  TRUE
+}
+
+# The error of a function that cannot take the class.
+abort_ordinary <- function(what, call) {
+  text <- "%s needs an ordinary matrix, not a gpu_matrix: use as.matrix() first"
+  abort_type(sprintf(text, what), call)
+}
 
 #' @export
 c.gpu_matrix <- function(...) {

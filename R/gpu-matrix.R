@@ -170,11 +170,7 @@ setAs("gpu_matrix", "matrix", function(from) as.matrix(from))
 #' @export
 dim.gpu_matrix <- function(x) {
   # Some functions of base R keep the class but not the slots.
-  if (isS4(x)) {
-    return(x@Dim)
-  }
-  text <- "this function needs an ordinary matrix, not a gpu_matrix: use as.matrix() first"
-  abort_type(text, sys.call())
+  if (isS4(x)) x@Dim else abort_ordinary("this function", sys.call())
 }
 
 #' @export

@@ -146,7 +146,11 @@ test_that("what cannot be done says what to do", {
     utils::capture.output(utils::write.csv(g)), "as.matrix", class = "cudafactor_error_type"
   )
   expect_error(prop.table(g, 1), "as.matrix", class = "cudafactor_error_type")
-  expect_error(print(marginSums(g, 1)), "as.matrix", class = "cudafactor_error_type")
+  for (sums in expression(marginSums(g, 1), margin.table(g, 2), marginSums(g, 1:2))) {
+    e <- expect_error(eval(sums), "as.matrix", class = "cudafactor_error_type")
+    expect_identical(conditionCall(e), sums)
+  }
+  expect_identical(marginSums(g), 2)
   expect_error(aperm(g, c(1, 1)), class = "cudafactor_error")
   expect_error(cut(g, NA), class = "cudafactor_error")
   expect_error(unique(g, MARGIN = 3), class = "cudafactor_error")

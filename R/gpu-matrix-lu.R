@@ -58,6 +58,10 @@ rcond_resident <- function(x, norm, call, ...) {
   triangular <- isTRUE(as_flag((function(triangular = FALSE, ...) triangular)(...)))
   d <- x@Dim
   if (d[[1L]] != d[[2L]]) {
+    if (!all(d)) {
+      # As newer versions of R do: others recurse without end.
+      return(Inf)
+    }
     narrow <- if (d[[1L]] < d[[2L]]) t(x) else x
     return(as_user(
       call, base::rcond(base::qr.R(as_qr(qr_resident(narrow, NULL, call), call)), norm)
@@ -88,7 +92,7 @@ setMethod("rcond", signature("gpu_matrix", "missing"), function(x, norm, ...) {
 
 #' @rdname gpu_matrix-methods
 #' @export
-setMethod("rcond", signature("gpu_matrix", "character"), function(x, norm, ...) {
+setMethod("rcond", signature("gpu_matrix", "ANY"), function(x, norm, ...) {
   rcond_resident(x, norm, sys.call(), ...)
 })
 

@@ -211,6 +211,12 @@ test_that("the condition number is base R's", {
       rcond(as_gpu(matrix(c(1, NA, 2, 3), 2), device)), base::rcond(matrix(c(1, NA, 2, 3), 2))
     )
     expect_as_base(rcond(as_gpu(matrix(0, 0, 0), device)), base::rcond(matrix(0, 0, 0)))
+    # R before 4.4 recurses without end.
+    expect_identical(rcond(as_gpu(matrix(0, 0, 3), device)), Inf)
+    expect_identical(rcond(as_gpu(matrix(0, 3, 0), device), "I"), Inf)
+    for (norm in list(NULL, 1, c("I", "O"), character())) {
+      expect_as_base(rcond(as_gpu(x, device), norm), base::rcond(x, norm))
+    }
   })
   expect_identical(rcond(matrices$good), base::rcond(matrices$good))
 })

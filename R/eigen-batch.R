@@ -1,5 +1,27 @@
 # Batches of gpu_eigen(): an array of symmetric matrices.
 
+# What other functions take as many matrices, or base R as one column.
+check_eigen_operand <- function(x, call) {
+  many <- is.list(x) && length(x) && all(vapply(x, is.matrix, NA))
+  if (many && !has_as_matrix(x)) {
+    # simplify2array() makes a vector of matrices with one entry.
+    each <- if (length(unique(lapply(x, dim))) == 1L && length(x[[1L]]) > 1L) "simplify2array(x)"
+    text <- "'x' must be a matrix or an array, not a list of matrices: use "
+    abort_type(paste0(text, each %||% "lapply(x, gpu_eigen)"), call)
+  }
+  if (length(dim(x)) > 3L) {
+    abort_dimension(sprintf(
+      "'x' must be a matrix or an array c(n, n, b), not an array of %d dimensions", length(dim(x))
+    ), call)
+  }
+}
+
+# Does a class of the object have its own method?
+has_as_matrix <- function(x) {
+  found <- lapply(oldClass(x), utils::getS3method, f = "as.matrix", optional = TRUE)
+  length(unlist(found)) > 0L
+}
+
 eigen_batch <- function(x, symmetric, only.values, device, precision, call) {
   if (isS4(x)) {
     x <- without_class(x)

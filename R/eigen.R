@@ -182,21 +182,6 @@ gpu_eigen <- function(x, symmetric, only.values = FALSE,
   eigen_of(x, symmetric, only.values, where, call)
 }
 
-# What other functions take as many matrices, or base R as one column.
-check_eigen_operand <- function(x, call) {
-  if (is.list(x) && !is.data.frame(x) && length(x) && all(vapply(x, is.matrix, NA))) {
-    # simplify2array() makes a vector of matrices with one entry.
-    each <- if (length(unique(lapply(x, dim))) == 1L && length(x[[1L]]) > 1L) "simplify2array(x)"
-    text <- "'x' must be a matrix or an array, not a list of matrices: use "
-    abort_type(paste0(text, each %||% "lapply(x, gpu_eigen)"), call)
-  }
-  if (length(dim(x)) > 3L) {
-    abort_dimension(sprintf(
-      "'x' must be a matrix or an array c(n, n, b), not an array of %d dimensions", length(dim(x))
-    ), call)
-  }
-}
-
 # `symmetric` may be missing, as in eigen().
 eigen_of <- function(x, symmetric, only.values, where, call) {
   x <- as_spectral_operand(x, "base::eigen()", call)

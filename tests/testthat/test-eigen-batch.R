@@ -167,5 +167,9 @@ test_that("groups go from a list to a batch, and a list says how", {
   refused(lapply(1:2, function(i) diag(2)), "simplify2array\\(x\\)")
   refused(list(diag(2), diag(3)), "lapply\\(x, gpu_eigen\\)")
   refused(list(matrix(1), matrix(2)), "lapply\\(x, gpu_eigen\\)")
+  # A list of a class that is a matrix.
+  registerS3method("as.matrix", "held", function(x, ...) x$m, envir = baseenv())
+  held <- structure(list(m = x[, , 1]), class = "held")
+  expect_identical(gpu_eigen(held), gpu_eigen(x[, , 1]))
   expect_equal(gpu_eigen(as.data.frame(x[, , 1]))$values, e$values[, 1], ignore_attr = TRUE)
 })

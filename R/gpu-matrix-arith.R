@@ -202,7 +202,10 @@ Math.gpu_matrix <- function(x, ...) {
     cumsum = , cumprod = , cummax = , cummin = {
       return(get(.Generic, envir = baseenv())(as.vector(x)))
     },
-    log = return(log_resident(x, ..., call = call)),
+    # R gives `x` the base's value, and the reverse, if the base comes first in the call.
+    log = return(
+      if (is_resident(x)) log_resident(x, ..., call = call) else log_resident(..1, x, call)
+    ),
     round = return(round_resident(x, ..., call = call)),
     signif = , gamma = , lgamma = , digamma = , trigamma = {
       return(math_at_home(.Generic, x, ..., call = call))

@@ -187,6 +187,8 @@ test_that("functions of one number are base R's, with its warnings", {
     for (base in list(2, 10, exp(1), 0.5)) {
       expect_entries(log(p, base), log(positive, base), precision, 8)
       expect_entries(log(p, base = base), log(positive, base), precision, 8)
+      expect_entries(log(base = base, p), log(positive, base), precision, 8)
+      expect_entries(log(base = base, x = p), log(positive, base), precision, 8)
     }
     expect_entries(round(g, 1), round(x, 1), precision)
     expect_entries(round(g, digits = -1), round(x, -1), precision)

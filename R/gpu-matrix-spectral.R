@@ -109,5 +109,7 @@ kappa.gpu_matrix <- function(z, exact = FALSE, norm = NULL, method = c("qr", "di
     f <- qr_resident(if (z@Dim[[1L]] < z@Dim[[2L]]) t(z) else z, NULL, call)
     return(as_user(call, kappa(as_qr(f, call), exact = FALSE, norm = norm)))
   }
-  as_user(call, kappa(as.matrix(z), exact, norm, method, ...))
+  # `inv_z` may be a gpu_matrix too.
+  more <- lapply(list(...), plain)
+  as_user(call, do.call(kappa, c(list(as.matrix(z), exact, norm, method), more)))
 }

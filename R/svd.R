@@ -192,15 +192,20 @@ gpu_norm <- function(x, type = c("O", "I", "F", "M", "2"),
   if (identical("2", type)) {
     return(spectral_norm(x, where, call))
   }
-  # Package Matrix has methods for its classes. That of a matrix on disk is an error.
-  own <- is_resident(x) ||
-    isS4(x) && !is_in_tiles(x) && hasMethod("norm", c(class(x)[[1L]], "character"))
+  # The method for a matrix on disk is an error.
+  own <- is_resident(x) || isS4(x) && !is_in_tiles(x) && has_own_norm(class(x)[[1L]])
   if (!own) {
     check_no_array(x, "gpu_norm(x[, , 1])", call)
     x <- without_times(as_spectral_operand(x, "base::norm()", call))
     x <- as_numeric_matrix(x, call)
   }
   as_base(norm(x, type), invalid("type"), call)
+}
+
+# Does a package have a method for the class? Matrix does.
+has_own_norm <- function(class) {
+  method <- selectMethod("norm", c(class, "character"), optional = TRUE)
+  !is.null(method) && method@defined[[1L]] != "ANY"
 }
 
 spectral_norm <- function(x, where, call) {

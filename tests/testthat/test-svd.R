@@ -174,6 +174,27 @@ test_that("gpu_norm() is norm()", {
   for_each_device(function(device) expect_equal(gpu_norm(x, "2", device = device), norm(x, "2")))
 })
 
+test_that("gpu_norm() takes what as.matrix() does", {
+  x <- matrix(c(2, -1, 1, 3, 5, 6), 3)
+  as_held <- function(x, ...) x$m
+  for (class in c("HeldByReference", "held")) {
+    registerS3method("as.matrix", class, as_held, envir = baseenv())
+  }
+  registerS3method("as.matrix", "HeldInSlot", function(x, ...) x@m, envir = baseenv())
+  here <- environment()
+  in_slot <- methods::setClass("HeldInSlot", methods::representation(m = "matrix"), where = here)
+  by_reference <- methods::setRefClass("HeldByReference", fields = list(m = "matrix"), where = here)
+  operands <- list(
+    in_slot(m = x), by_reference(m = x), structure(list(m = x), class = "held"),
+    if (requireNamespace("DelayedArray", quietly = TRUE)) DelayedArray::DelayedArray(x)
+  )
+  for (operand in Filter(Negate(is.null), operands)) {
+    for (type in c("O", "I", "F", "M", "2")) {
+      expect_identical(gpu_norm(operand, type), gpu_norm(x, type), info = class(operand))
+    }
+  }
+})
+
 test_that("dates and differences of times are refused as by svd(), but norms computed", {
   for (x in times_matrices()) {
     e <- expect_as_base(gpu_svd(x), svd(x))

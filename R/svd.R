@@ -162,9 +162,13 @@ svd_of <- function(x, nu, nv, where, call) {
 # How many columns of a basis of order n are computed, and how many of these are returned.
 svd_columns <- function(count, argument, n, size, call) {
   abort_count <- invalid(argument)
-  # Some versions of R take the first of several values.
-  if (length(count) > 1L) {
-    abort_count(base_text("the condition has length > 1"), call)
+  if (!(is.numeric(count) && length(count) == 1L)) {
+    # Base R's error depends on its version, on the type and on the argument.
+    one <- matrix(0, 1L, 1L)
+    as_base(
+      switch(argument, nu = base::svd(one, nu = count), nv = base::svd(one, nv = count)),
+      abort_count, call
+    )
   }
   if (!as_base(if (count || FALSE) TRUE else FALSE, abort_count, call)) {
     return(list(computed = 0L, returned = 0L))

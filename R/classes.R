@@ -56,7 +56,8 @@
 #' base R's own function stops, for example with `requires numeric/complex matrix/vector arguments`.
 #'
 #' @section Errors:
-#' * `cudafactor_error_type`: `x` is complex, text or not a matrix.
+#' * `cudafactor_error_type`: `x` is complex, text or not a matrix, or is a matrix of dates or of
+#'   differences of times.
 #' * `cudafactor_error_dimension`: `x` is an array of more than two dimensions.
 #' * `cudafactor_error_argument`: operands on different devices or of different precision.
 #' * `cudafactor_error_stale`: the values are not in this R session, or were released by

@@ -37,9 +37,16 @@
 #'
 #' @section Functions that need as.matrix():
 #' * `x` in a model formula, as in `lm(y ~ x)`; `write.csv()`, `cat()`, `formatC()`, `match()`,
-#'   `\%in\%`, `fft()`, `atan2()`, `choose()`, `dnorm()` and related functions, `mahalanobis()`,
-#'   `cov.wt()`, `acf()`, `complete.cases()`, `nchar()`, `filter()`, `heatmap()` and tests such as
-#'   `chisq.test()`: they are not generic, and stop with base R's errors.
+#'   `%in%`, `fft()`, `atan2()`, `choose()`, `beta()`, `besselJ()`, `dnorm()` and related
+#'   functions, `mahalanobis()`, `cov.wt()`, `acf()`, `complete.cases()`, `nchar()`, `filter()`,
+#'   `heatmap()` and tests such as `chisq.test()`: they are not generic, and stop with base R's
+#'   errors. `for (v in x)` stops too.
+#' * `marginSums(x, 1)` and `proportions(x, 1)`, which stop with an error of this package. Without a
+#'   margin they accept the matrix.
+#' * Operators with a time series, a date, a difference of times or a data frame. They stop with
+#'   base R's error, and its warning names incompatible methods.
+#' * `tril()`, `triu()`, `band()`, `expm()` and others of package Matrix, which have no method for
+#'   the class.
 #' * `ts()`, `sprintf()` and `list2DF()`: they do not stop, and take the object for one value.
 #' * `cor()`, `cov()`, `lm.fit()` and `lm.wfit()`, which stop and name a replacement: see
 #'   [gpu_matrix_stats]. `var(x)` stops with base R's error.
@@ -52,6 +59,10 @@
 #' * `drop(x)` returns a matrix with one column unchanged: use `x[, 1]`.
 #' * `identical(x, y)` tests for the same matrix in memory. To compare values use `all.equal(x, y)`,
 #'   `all(x == y)` or testthat's `expect_equal(x, y)`.
+#' * `is.qr(qr(x))` is `FALSE`, because base R asks for a list. `as.qr()` makes base R's object.
+#' * `round(digits = 1, x)` and `signif(digits = 1, x)` stop in R 4.2: the matrix must come first.
+#' * S3 methods for `%*%` and `crossprod()`, which R has from 4.3 and 4.4 on, are not called if an
+#'   operand is a `gpu_matrix`. The product is that of `as.matrix()` of the other operand.
 #' * `typeof(x)`, `storage.mode(x)` and `is.double(x)` describe R's object, which holds no numbers.
 #' * Base R functions that are not S3 generics, such as `rowSums()`, `norm()`, `qr.coef()` and
 #'   before R 4.4 `crossprod()`, in a session or package that neither attaches nor imports this one.

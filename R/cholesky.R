@@ -207,7 +207,7 @@ permute_colnames <- function(names, pivot) {
 #' `"auto"` counts \eqn{2n^3/3} operations, see [cudafactor-options].
 #'
 #' @param x A numeric matrix whose leading upper triangle is the factor, or a [gpu_matrix]. A number
-#'   is a 1 by 1 matrix.
+#'   is a 1 by 1 matrix. Longer vectors are errors. Base R takes their first entry if `size` is 1.
 #' @param size The number of rows and columns of the factor; by default all columns of `x`.
 #' @param ... No further arguments: any is an error, to catch misspelt names.
 #' @inheritParams gpu_matmult

@@ -12,11 +12,13 @@
 #'
 #' A vector counts as a row or a column by base R's rules, see [base::matmult] and
 #' [base::crossprod()]. A sparse matrix, or another S4 matrix, is first made dense by `as.matrix()`.
-#' A complex product is computed as four real products.
+#' An S4 class without an `as.matrix()` method is an error. A complex product is computed as four
+#' real products.
 #'
 #' @section Errors:
 #' - `cudafactor_error_dimension`: the operands do not conform.
-#' - `cudafactor_error_type`: an operand is not numeric.
+#' - `cudafactor_error_type`: an operand is not numeric, or one is complex and the other a
+#'   [gpu_matrix].
 #'
 #' Errors of the device are listed in [cudafactor_conditions].
 #'

@@ -77,9 +77,10 @@
 #' - `cudafactor_error_dimension`: `x` is not square, has no rows, or has more than 3 dimensions.
 #' - `cudafactor_error_type`: `x` is complex, or is not a matrix of numbers.
 #' - `cudafactor_error_argument`: an argument has an invalid value.
-#' - `cudafactor_error_not_symmetric`: `k` or a batch is given, and a matrix is not symmetric. For
-#'   functions, files and batches, field `asymmetry` is about
-#'   \eqn{\|x - x^T\| / \|x\|}{||x - x'|| / ||x||}. A batch takes the largest entry as the norm.
+#' - `cudafactor_error_not_symmetric`: `k` or a batch is given, and a matrix is not symmetric. With
+#'   `k`, `symmetric = FALSE` is this error too. For functions, files and batches, field
+#'   `asymmetry` is about \eqn{\|x - x^T\| / \|x\|}{||x - x'|| / ||x||}. A batch takes the largest
+#'   entry as the norm.
 #' - `cudafactor_error_device_unavailable`: the GPU that `device` names does not exist, or the
 #'   matrix is not symmetric and `device` names a GPU.
 #' - `cudafactor_error_device_memory`: the GPU lacks room for 5 matrices of the dimensions of `x`,

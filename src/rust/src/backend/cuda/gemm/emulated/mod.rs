@@ -15,6 +15,8 @@ mod blocks;
 mod decision_tests;
 #[cfg(test)]
 mod exact_tests;
+#[cfg(test)]
+mod grade_tests;
 mod job;
 mod kernel;
 mod lines;

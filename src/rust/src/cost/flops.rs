@@ -4,6 +4,26 @@ pub(super) fn area((m, n): (usize, usize)) -> f64 {
     m as f64 * n as f64
 }
 
+/// The size of a product: C has m x n entries, of which only a triangle may be wanted, with what is
+/// below it or to its right.
+#[derive(Debug, Clone, Copy)]
+pub struct ProductSize {
+    pub m: usize,
+    pub n: usize,
+    pub k: usize,
+    pub triangle: bool,
+}
+
+impl ProductSize {
+    pub fn operations(&self) -> f64 {
+        let mut entries = area((self.m, self.n));
+        if self.triangle {
+            entries -= (self.m.min(self.n) as f64).powi(2) / 2.0;
+        }
+        2.0 * entries * self.k as f64
+    }
+}
+
 /// Operations of an n by n Cholesky factorization.
 pub fn cholesky_flops(n: usize) -> f64 {
     (n as f64).powi(3) / 3.0

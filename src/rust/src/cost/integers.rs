@@ -1,24 +1,6 @@
 //! How long a double product takes that is computed from 8-bit integers, and whether that pays.
 
-/// The size of a product: C has m x n entries, of which only a triangle may be wanted, with what is
-/// below it or to its right.
-#[derive(Debug, Clone, Copy)]
-pub struct Size {
-    pub m: usize,
-    pub n: usize,
-    pub k: usize,
-    pub triangle: bool,
-}
-
-impl Size {
-    pub fn operations(&self) -> f64 {
-        let mut entries = self.m as f64 * self.n as f64;
-        if self.triangle {
-            entries -= (self.m.min(self.n) as f64).powi(2) / 2.0;
-        }
-        2.0 * entries * self.k as f64
-    }
-}
+use crate::cost::flops::ProductSize;
 
 /// Products reach this share of what the units for bytes could do.
 const REACHED: f64 = 0.7;
@@ -58,14 +40,14 @@ impl IntegerRates {
     };
 
     /// Seconds of the products of residues.
-    pub fn products(&self, size: &Size, moduli: usize) -> f64 {
+    pub fn products(&self, size: &ProductSize, moduli: usize) -> f64 {
         moduli as f64 * size.operations() / (REACHED * self.bytes).max(1.0)
     }
 
     /// Seconds of a product with so many moduli. `waits`: for what operands need.
-    pub fn seconds(&self, size: &Size, moduli: usize, waits: bool) -> f64 {
+    pub fn seconds(&self, size: &ProductSize, moduli: usize, waits: bool) -> f64 {
         // Whole tiles are computed.
-        let size = Size {
+        let size = ProductSize {
             m: size.m.next_multiple_of(128),
             n: size.n.next_multiple_of(256),
             k: size.k.next_multiple_of(128),
@@ -80,7 +62,7 @@ impl IntegerRates {
     }
 
     /// Whether a product with so many moduli is faster than one in double precision.
-    pub fn pays(&self, size: &Size, moduli: usize, waits: bool) -> bool {
+    pub fn pays(&self, size: &ProductSize, moduli: usize, waits: bool) -> bool {
         let doubles = size.operations() / self.doubles;
         self.bytes > 0.0 && MARGIN * self.seconds(size, moduli, waits) < doubles
     }
@@ -89,7 +71,7 @@ impl IntegerRates {
     /// never.
     pub fn from_order(&self) -> f64 {
         let pays = |n: &usize| {
-            let size = Size {
+            let size = ProductSize {
                 m: *n,
                 n: *n,
                 k: *n,
@@ -114,8 +96,8 @@ mod tests {
         conversions: 1.0,
     };
 
-    fn of(n: usize) -> Size {
-        Size {
+    fn of(n: usize) -> ProductSize {
+        ProductSize {
             m: n,
             n,
             k: n,
@@ -127,7 +109,7 @@ mod tests {
     fn large_products_pay_where_bytes_are_fast() {
         assert!(H200.pays(&of(8192), 14, true) && !H200.pays(&of(2048), 14, false));
         assert!(H200.pays(&of(2048), 2, true));
-        let thin = Size {
+        let thin = ProductSize {
             k: 256,
             ..of(16384)
         };

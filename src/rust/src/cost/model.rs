@@ -7,7 +7,8 @@
 //! other machines say of themselves.
 
 use crate::base::emulation::{wanted, Emulation};
-use crate::cost::integers::{IntegerRates, Size, USUAL};
+use crate::cost::flops::ProductSize;
+use crate::cost::integers::{IntegerRates, USUAL};
 use crate::cost::work::{Operands, Verb, Work};
 
 /// Fewer operations are never worth a GPU: on one thread they take less than a millisecond.
@@ -176,7 +177,7 @@ impl Gpu {
         if work.count > 1.0 || n < 2 || wide < 2 {
             return None;
         }
-        let product = |cols: usize, k: usize| Size {
+        let product = |cols: usize, k: usize| ProductSize {
             m: n,
             n: cols.min(wide),
             k,

@@ -4,8 +4,9 @@
 use std::fmt;
 
 use crate::base::matrix::Change;
-use crate::cost::flops::{apply_flops, area, cholesky_flops, eigen_flops, lu_flops, qr_flops};
-use crate::cost::integers::Size;
+use crate::cost::flops::{
+    apply_flops, area, cholesky_flops, eigen_flops, lu_flops, qr_flops, ProductSize,
+};
 
 /// What is done, as far as it decides how fast it goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,15 +144,15 @@ impl Work {
     }
 
     /// The size of one product; None for other work.
-    pub fn product_size(&self) -> Option<Size> {
+    pub fn product_size(&self) -> Option<ProductSize> {
         let size = match (self.verb, self.operands) {
-            (Verb::Product, Operands::Product((m, k), (_, n))) => Size {
+            (Verb::Product, Operands::Product((m, k), (_, n))) => ProductSize {
                 m,
                 n,
                 k,
                 triangle: false,
             },
-            (Verb::Crossprod, Operands::Matrix(k, n)) => Size {
+            (Verb::Crossprod, Operands::Matrix(k, n)) => ProductSize {
                 m: n,
                 n,
                 k,

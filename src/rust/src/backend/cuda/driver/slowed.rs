@@ -18,8 +18,7 @@ use super::context::{check, Context};
 use super::kernels::{Arg, Kernel};
 use crate::base::error::Result;
 use crate::base::scalar::Scalar;
-use crate::cost::flops::{lu_flops, qr_flops};
-use crate::cost::integers::Size;
+use crate::cost::flops::{lu_flops, qr_flops, ProductSize};
 
 /// `slowed_mark(at)` stores the time; `slowed_wait(at, nanoseconds, stop)` waits until so much has
 /// passed since, unless the flag `stop` has cancelled what was launched.
@@ -80,7 +79,7 @@ fn operations(kernel: Kernel, args: &[Arg]) -> Option<f64> {
     let name = kernel.name;
     Some(match name {
         "matrix_multiply_tiled" => {
-            let size = Size {
+            let size = ProductSize {
                 m: whole(0),
                 n: whole(1),
                 k: whole(2),

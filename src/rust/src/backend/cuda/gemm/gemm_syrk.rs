@@ -11,7 +11,7 @@ use crate::backend::cuda::matrix::views::{blocks_for, View};
 use crate::base::error::Result;
 use crate::base::progress;
 use crate::base::scalar::Scalar;
-use crate::cost::integers::Size;
+use crate::cost::flops::ProductSize;
 
 const MULTIPLY: Kernel = Kernel::new(Family::Gemm, "matrix_multiply_tiled");
 const REDUCE: Kernel = Kernel::new(Family::Gemm, "slices_reduce_ordered");
@@ -271,7 +271,7 @@ fn multiply_once<T: Scalar>(
             ],
         )?;
     }
-    let size = Size {
+    let size = ProductSize {
         m,
         n,
         k,

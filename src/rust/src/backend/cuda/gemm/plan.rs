@@ -7,6 +7,7 @@
 //! single precision are estimated; plans between which they decide differ by some microseconds.
 
 use super::shapes::{TileShape, SLAB};
+use crate::cost::flops::ProductSize;
 
 /// Shares of a tile that the kernel adds up first (`FOLLOW` in `multiply.cuh`).
 const FOLLOW: usize = 16;
@@ -37,40 +38,19 @@ pub(super) struct Machine {
     pub shares: bool,
 }
 
-/// A product's size.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ProductSize {
-    pub m: usize,
-    pub n: usize,
-    pub k: usize,
-    /// A triangle of a square matrix, in square tiles.
-    pub triangle: bool,
+/// Tiles of a product; those of a triangle are square.
+pub(crate) fn tiles(work: &ProductSize, shape: TileShape) -> usize {
+    let t = shape.traits();
+    let rows = work.m.div_ceil(t.rows);
+    if work.triangle {
+        rows * (rows + 1) / 2
+    } else {
+        rows * work.n.div_ceil(t.cols)
+    }
 }
 
-impl ProductSize {
-    pub(crate) fn tiles(&self, shape: TileShape) -> usize {
-        let t = shape.traits();
-        let rows = self.m.div_ceil(t.rows);
-        if self.triangle {
-            rows * (rows + 1) / 2
-        } else {
-            rows * self.n.div_ceil(t.cols)
-        }
-    }
-
-    /// Operations without what tiles overlap, or reach beyond the matrix or the triangle.
-    pub(crate) fn operations(&self) -> f64 {
-        let all = 2.0 * self.m as f64 * self.n as f64 * self.k as f64;
-        if self.triangle {
-            all / 2.0
-        } else {
-            all
-        }
-    }
-
-    fn slabs(&self) -> usize {
-        self.k.div_ceil(SLAB)
-    }
+fn slabs(work: &ProductSize) -> usize {
+    work.k.div_ceil(SLAB)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -110,7 +90,7 @@ impl ProductPlan {
     ) -> Option<ProductPlan> {
         shapes
             .iter()
-            .filter(|shape| **shape != TileShape::Tiny || work.slabs() <= DEEP)
+            .filter(|shape| **shape != TileShape::Tiny || slabs(work) <= DEEP)
             .flat_map(|shape| {
                 let ways = [false, true].into_iter();
                 ways.filter_map(|s| ProductPlan::new(machine, work, *shape, s))
@@ -126,7 +106,7 @@ impl ProductPlan {
         streamed: bool,
     ) -> Option<ProductPlan> {
         let wanted = match shape {
-            TileShape::Small if work.slabs() > SHALLOW => 2,
+            TileShape::Small if slabs(work) > SHALLOW => 2,
             other => other.traits().resident,
         };
         if streamed && !machine.shares {
@@ -147,7 +127,7 @@ impl ProductPlan {
         streamed: bool,
         resident: usize,
     ) -> ProductPlan {
-        let (t, tiles, slabs) = (shape.traits(), work.tiles(shape), work.slabs());
+        let (t, tiles, slabs) = (shape.traits(), tiles(work, shape), slabs(work));
         let blocks = machine.multiprocessors * resident;
         let slab = (2 * t.rows * t.cols * SLAB) as f64 / (machine.rate * t.efficiency);
         // Seconds for one slab of each of so many blocks on a multiprocessor.
@@ -181,7 +161,7 @@ impl ProductPlan {
     /// The launches for the tiles of `work`: at least one round each, and at most about
     /// `operations` operations.
     pub(crate) fn launches(&self, work: &ProductSize, operations: f64) -> Vec<Launch> {
-        let (all, slabs) = (work.tiles(self.shape), work.slabs());
+        let (all, slabs) = (tiles(work, self.shape), slabs(work));
         let rounds = (operations / (self.round() * work.k as f64)) as usize;
         let at_once = rounds.max(1).saturating_mul(self.blocks);
         let launch = |first: usize| {

@@ -112,11 +112,11 @@ fn launches_make_all_tiles_once() {
                             assert!(l.tiles > 0 && l.streamed <= l.tiles);
                             assert!(l.blocks > 0 && l.blocks <= plan.blocks);
                             assert!(streamed || l.streamed == 0);
-                            assert!(l.streamed == 0 || l.streamed * w.slabs() >= l.blocks);
+                            assert!(l.streamed == 0 || l.streamed * slabs(&w) >= l.blocks);
                             assert!(l.streamed > 0 || l.blocks <= l.tiles);
                             next += l.tiles;
                         }
-                        assert_eq!(next, w.tiles(shape));
+                        assert_eq!(next, tiles(&w, shape));
                     }
                 }
             }

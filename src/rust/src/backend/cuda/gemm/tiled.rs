@@ -3,7 +3,7 @@
 
 use std::mem::size_of;
 
-use super::plan::{Launch, Machine, ProductPlan, ProductSize};
+use super::plan::{tiles, Launch, Machine, ProductPlan};
 use super::shapes::{kernel, TileShape, SLAB};
 use super::split_k;
 use crate::backend::cuda::driver::context::Context;
@@ -15,6 +15,7 @@ use crate::backend::cuda::matrix::views::View;
 use crate::base::error::{Error, Result};
 use crate::base::progress;
 use crate::base::scalar::Scalar;
+use crate::cost::flops::ProductSize;
 
 fn is_single<T: Scalar>() -> bool {
     size_of::<T>() == size_of::<f32>()
@@ -245,7 +246,7 @@ impl<T: Scalar> TiledProduct<T> {
             let part = self.steps(from, work.k);
             for launch in plan.launches(&work, cut.operations) {
                 part.start(kernel, plan.shape, launch, region)?;
-                let share = launch.tiles as f64 / work.tiles(plan.shape) as f64;
+                let share = launch.tiles as f64 / tiles(&work, plan.shape) as f64;
                 progress::advance(share * work.operations());
                 let launches = launch.operations(&work, plan.shape) / longest;
                 if launches > FENCED {

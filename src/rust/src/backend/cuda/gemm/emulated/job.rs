@@ -8,7 +8,7 @@ use crate::backend::cuda::driver::kernels::Kernel;
 use crate::backend::cuda::gemm::update::{Update, UpdatedPart};
 use crate::backend::cuda::matrix::views::View;
 use crate::base::error::Result;
-use crate::cost::integers::Size;
+use crate::cost::flops::ProductSize;
 
 /// Sides of the tiles of planes (`planes.cuh`).
 pub(super) const ROWS: usize = 128;
@@ -63,8 +63,8 @@ impl Block {
         (self.rows.div_ceil(ROWS), self.cols.div_ceil(COLS))
     }
 
-    pub(super) fn size(&self, depth: usize) -> Size {
-        Size {
+    pub(super) fn size(&self, depth: usize) -> ProductSize {
+        ProductSize {
             m: self.rows,
             n: self.cols,
             k: depth,

@@ -15,7 +15,8 @@ use crate::backend::cuda::matrix::views::View;
 use crate::base::emulation::{wanted, Emulation};
 use crate::base::error::Result;
 use crate::base::scalar::Scalar;
-use crate::cost::integers::{Size, USUAL};
+use crate::cost::flops::ProductSize;
+use crate::cost::integers::USUAL;
 
 /// The kernels have sizes of 32 bits, and round them up to whole tiles.
 const LARGEST: usize = i32::MAX as usize - 256;
@@ -43,7 +44,7 @@ pub(super) fn multiply_as<T: Scalar>(
         return Ok(false);
     }
     // Before operands are measured.
-    let size = Size {
+    let size = ProductSize {
         m: c.rows,
         n: c.cols,
         k: a.cols,

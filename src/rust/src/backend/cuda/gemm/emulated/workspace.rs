@@ -5,7 +5,7 @@ use crate::backend::cuda::driver::buffer::Buffer;
 use crate::backend::cuda::driver::properties::LONGEST_LAUNCH;
 use crate::base::error::Result;
 use crate::base::scalar::Scalar;
-use crate::cost::integers::Size;
+use crate::cost::flops::ProductSize;
 
 /// Depth of the residues that are in memory at a time. Sums may not be deeper than 2^15.
 const DEEPEST: usize = 8192;
@@ -44,7 +44,7 @@ impl<T: Scalar> EmulatedProduct<'_, T> {
         let mut order = LARGEST.min(widest);
         let mut depth = DEEPEST.min(self.left.depth.next_multiple_of(DEPTH));
         let slow = |order: usize, depth: usize| {
-            let size = Size {
+            let size = ProductSize {
                 m: self.c.rows.min(order),
                 n: self.c.cols.min(order),
                 k: depth,

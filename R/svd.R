@@ -162,6 +162,10 @@ svd_of <- function(x, nu, nv, where, call) {
 # How many columns of a basis of order n are computed, and how many of these are returned.
 svd_columns <- function(count, argument, n, size, call) {
   abort_count <- invalid(argument)
+  if (length(count) > 1L && getRversion() < "4.3.0") {
+    # These versions of R take the first of several values, with a warning.
+    abort_count(base_text("the condition has length > 1"), call)
+  }
   if (!(is.numeric(count) && length(count) == 1L)) {
     # Base R's error depends on its version, on the type and on the argument.
     one <- matrix(0, 1L, 1L)

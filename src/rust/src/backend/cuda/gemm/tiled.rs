@@ -70,10 +70,8 @@ impl ProductSplit {
 
 /// Whether the GPU has such kernels.
 pub(crate) fn has_kernels<T: Scalar>(ctx: &Context) -> bool {
-    ctx.has(match is_single::<T>() {
-        true => Family::ProductSingle,
-        false => Family::Product,
-    })
+    let single = is_single::<T>();
+    ctx.has([Family::Product, Family::ProductSingle][usize::from(single)])
 }
 
 /// `C <- alpha A B + beta C` or one triangle of it. False, with nothing done, if no kernel is for

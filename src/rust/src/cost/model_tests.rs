@@ -160,52 +160,46 @@ fn thin_products_stay_on_the_cpu() {
     assert!(takes_gpu(&Work::crossprod(1000, 100_000)));
 }
 
-/// A graphics card of a 64th of the rate in double precision is for single precision, without
-/// products from integers.
+/// A graphics card of a 64th of the rate in double precision, without products from integers.
+const CARD: Gpu = Gpu {
+    rates: (1.2e12, 60e12),
+    step: 4.0,
+    bus: 10e9,
+    start: 60e-6,
+    integers: IntegerRates::NONE,
+};
+
+/// It is for single precision.
 #[test]
 fn a_slow_gpu_is_seen() {
-    let card = Gpu {
-        rates: (1.2e12, 60e12),
-        step: 4.0,
-        bus: 10e9,
-        start: 60e-6,
-        integers: IntegerRates::NONE,
-    };
     let work = Work::product(4096, 4096, 4096);
-    assert!(!pays(&work, false, &XEON, &card, MARGIN));
-    assert!(pays(&work, true, &XEON, &card, MARGIN));
+    assert!(!pays(&work, false, &XEON, &CARD, MARGIN));
+    assert!(pays(&work, true, &XEON, &CARD, MARGIN));
 }
 
 /// The same card with products from integers takes large products and factorizations. It is no
 /// slower with them than without.
 #[test]
 fn integers_make_a_slow_gpu_worth_it() {
-    let doubles = Gpu {
-        rates: (1.1e12, 70e12),
-        step: 1.2,
-        bus: 20e9,
-        start: 60e-6,
-        integers: IntegerRates::NONE,
-    };
     let card = Gpu {
         integers: IntegerRates {
-            doubles: 1.1e12,
+            doubles: 1.2e12,
             bytes: 6.6e14,
             conversions: 0.25,
         },
-        ..doubles
+        ..CARD
     };
     let product = Work::square(Verb::Product, 2000);
-    assert!(!pays(&product, false, &XEON, &doubles, MARGIN));
+    assert!(!pays(&product, false, &XEON, &CARD, MARGIN));
     assert!(pays(&product, false, &XEON, &card, MARGIN));
     for verb in [Verb::Product, Verb::Crossprod, Verb::Cholesky, Verb::Qr] {
         let of = |n| Work::square(verb, n);
         assert!(pays(&of(8192), false, &XEON, &card, MARGIN), "{verb:?}");
         for n in (64..9000).step_by(500) {
             let seconds = |gpu: &Gpu| gpu.seconds(&of(n), false);
-            assert!(seconds(&card) <= seconds(&doubles), "{verb:?} {n}");
+            assert!(seconds(&card) <= seconds(&CARD), "{verb:?} {n}");
             let single = |gpu: &Gpu| gpu.seconds(&of(n), true);
-            assert_eq!(single(&card), single(&doubles), "{verb:?} {n}");
+            assert_eq!(single(&card), single(&CARD), "{verb:?} {n}");
         }
     }
 }

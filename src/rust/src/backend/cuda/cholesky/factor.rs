@@ -100,6 +100,17 @@ fn has_tiles<T: Scalar>(ctx: &Context) -> bool {
     tiles::are_supported::<T>(ctx) || (pays::<T>(ctx) && tiles::are_supported::<f64>(ctx))
 }
 
+/// Factors a diagonal block of an order of at most [`BLOCK`], which begins at row `first`.
+fn factor_block<T: Scalar>(
+    ctx: &'static Context,
+    a: View<T>,
+    first: usize,
+    info: &Buffer,
+) -> Result<()> {
+    let args = args![a.rows as i32, a.ptr, a.rs, a.cs, first, info.ptr];
+    ctx.launch::<T>(FACTOR, 1, 1, 256, &args)
+}
+
 /// Factors `width` columns from `first` on, to which earlier ones were applied. The left half of
 /// them is subtracted from the right one, with all rows below: few products with many rows.
 fn factor_columns<T: Scalar>(
@@ -111,13 +122,7 @@ fn factor_columns<T: Scalar>(
     let part = |row: usize, col: usize, cols: usize| a.sub(row, col, a.rows - row, cols);
     if width <= BLOCK {
         let block = a.sub(first, first, width, width);
-        ctx.launch::<T>(
-            FACTOR,
-            1,
-            1,
-            256,
-            &args![width as i32, block.ptr, block.rs, block.cs, first, info.ptr],
-        )?;
+        factor_block(ctx, block, first, info)?;
         let below = part(first + width, first, width);
         solve_lower(ctx, (false, Bound::Norms), block, below.t(), info.ptr)?;
         return ctx.fence();
@@ -161,13 +166,7 @@ fn factor_lower<T: Scalar>(
         if w > BLOCK {
             factor_lower(ctx, largest, block, first + j, info)?;
         } else {
-            ctx.launch::<T>(
-                FACTOR,
-                1,
-                1,
-                256,
-                &args![w as i32, block.ptr, block.rs, block.cs, first + j, info.ptr],
-            )?;
+            factor_block(ctx, block, first + j, info)?;
         }
         let rest = n - j - w;
         let below = a.sub(j + w, j, rest, w);
@@ -302,7 +301,7 @@ mod tests {
         };
         for upper in [false, true] {
             let whole = factor(n, &[], upper).unwrap();
-            // With 0 by columns.
+            // A largest order of 0 means that no block is one launch.
             for largest in [0, 64, 130, 300, 640] {
                 let r = factor(largest, &[], upper).unwrap();
                 for j in 0..n {

@@ -75,6 +75,11 @@ impl Properties {
         matches!(self.capability, (8, 0) | (9, 0) | (10, 0))
     }
 
+    /// Whether arithmetic of that type is fast: in double precision, few GPUs are made for it.
+    pub(crate) fn is_fast_in<T: Scalar>(&self) -> bool {
+        size_of::<T>() == size_of::<f32>() || self.double_keeps_up()
+    }
+
     /// Whether kernels for double precision on tensor cores are for this GPU. One that is newer
     /// than this library is taken to have such tensor cores.
     pub(crate) fn double_on_tensor_cores(&self) -> bool {

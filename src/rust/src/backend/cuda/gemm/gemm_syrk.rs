@@ -210,8 +210,10 @@ fn multiply_once<T: Scalar>(
     } = update;
     let (m, n, k) = (c.rows, c.cols, a.cols);
     let tiles = m.div_ceil(TILE) * n.div_ceil(TILE);
-    let fast = size_of::<T>() == size_of::<f32>() || ctx.properties.double_keeps_up();
-    let shortest = if fast { SHORTEST_SLICE } else { SHORTEST_SLOW };
+    let shortest = match ctx.properties.is_fast_in::<T>() {
+        true => SHORTEST_SLICE,
+        false => SHORTEST_SLOW,
+    };
     let slices = if tiles >= FEW_TILES {
         1
     } else {

@@ -107,8 +107,7 @@ impl BlockReflector {
         two: bool,
     ) -> Result<[Self; 2]> {
         let first = Self::new::<T>(ctx, width, rows, cols)?;
-        let fast = size_of::<T>() == size_of::<f32>() || ctx.properties.double_keeps_up();
-        let second = match two && fast {
+        let second = match two && ctx.properties.is_fast_in::<T>() {
             true => where_there_is_room(Self::new::<T>(ctx, width, rows, cols))?,
             false => None,
         };
